@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Zlib
+#include "knap/cut.h"
+
+#include <string.h>
+
+static void FillNone(uint32_t* items, uint32_t count)
+{
+    if (items)
+    {
+        memset(items, 0xFF, count * sizeof(uint32_t));
+    }
+}
+
+knResult knCreateCutStore(knCutStore* store, const knTetMesh* mesh, const knAllocator* allocator)
+{
+    if (!store || !mesh || mesh->nodeCount == 0)
+    {
+        return knFail(kn_errorArgument, "knCreateCutStore: store or mesh is null or empty");
+    }
+    knResult result = knCheckAllocator(allocator);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    knCutStore created = {.allocator = allocator ? *allocator : knDefaultAllocator(),
+                          .nodeCount = mesh->nodeCount,
+                          .edgeCount = mesh->edgeCount,
+                          .tetCount = mesh->tetCount};
+    created.labels = knAllocate(&created.allocator, mesh->nodeCount, sizeof(uint32_t));
+    created.edgeCuts = knAllocate(&created.allocator, mesh->edgeCount, sizeof(uint32_t));
+    created.tetCuts = knAllocate(&created.allocator, mesh->tetCount, sizeof(uint32_t));
+    if (!created.labels || !created.edgeCuts || !created.tetCuts)
+    {
+        knDestroyCutStore(&created);
+        return kn_errorMemory;
+    }
+    memset(created.labels, 0, mesh->nodeCount * sizeof(uint32_t));
+    FillNone(created.edgeCuts, mesh->edgeCount);
+    FillNone(created.tetCuts, mesh->tetCount);
+    *store = created;
+    return kn_success;
+}
+
+void knDestroyCutStore(knCutStore* store)
+{
+    if (!store)
+    {
+        return;
+    }
+    const knAllocator* a = &store->allocator;
+    knRelease(a, store->labels, store->nodeCount, sizeof(uint32_t));
+    knRelease(a, store->edgeCuts, store->edgeCount, sizeof(uint32_t));
+    knRelease(a, store->tetCuts, store->tetCount, sizeof(uint32_t));
+    knRelease(a, store->points, store->pointCapacity, sizeof(knCutPoint));
+    knRelease(a, store->cuts, store->cutCapacity, sizeof(knTetCut));
+    *store = (knCutStore){0};
+}
+
+knResult knCutStore_Reserve(knCutStore* store, uint32_t pointCount, uint32_t cutCount)
+{
+    // an edge is cut at most once, a tetrahedron has at most one record
+    size_t points = (size_t)store->pointCount + pointCount;
+    size_t cuts = (size_t)store->cutCount + cutCount;
+    points = points < store->edgeCount ? points : store->edgeCount;
+    cuts = cuts < store->tetCount ? cuts : store->tetCount;
+    void* items = store->points;
+    knResult result =
+        knGrow(&store->allocator, &items, &store->pointCapacity, points, sizeof(knCutPoint));
+    store->points = items;
+    if (result != kn_success)
+    {
+        return result;
+    }
+    items = store->cuts;
+    result = knGrow(&store->allocator, &items, &store->cutCapacity, cuts, sizeof(knTetCut));
+    store->cuts = items;
+    return result;
+}
