@@ -4,10 +4,10 @@
 // Result codes, the last error message, and the hooks for errors and broken assumptions.
 
 #if defined(__GNUC__)
-#define KN_PRINTF_LIKE(format, first) __attribute__((format(printf, format, first)))
-#define KN_VISIBLE                    __attribute__((visibility("default")))
+#define KN_PRINTF_LIKE(text, first) __attribute__((__format__(__printf__, text, first)))
+#define KN_VISIBLE                  __attribute__((visibility("default")))
 #else
-#define KN_PRINTF_LIKE(format, first)
+#define KN_PRINTF_LIKE(text, first)
 #define KN_VISIBLE
 #endif
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Zlib
+#define _POSIX_C_SOURCE 200809L // threads and the number of processors
+
 #include "knap/tasks.h"
 
 #include <pthread.h>
