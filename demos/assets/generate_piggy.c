@@ -4,8 +4,6 @@
 
 #include "generate.h"
 
-#include <stdbool.h>
-
 enum
 {
     TAIL_POINTS = 19
@@ -83,6 +81,7 @@ static double Ear(Vec3 p)
     double narrow = 1.0 - 0.65 * Clamp(height / 0.032, -0.3, 1.0);
     Vec3 outline = {0.0, height, side / narrow};
     double leaf = narrow * Ellipsoid(outline, (Vec3){0.0, 0.008, 0.0}, (Vec3){1.0, 0.0225, 0.0150});
+    // bending and narrowing stretch space: a little less than the distance is safe to step by
     return 0.9 * (Length((Vec3){fmax(leaf, 0.0), across, 0.0}) - thickness);
 }
 
@@ -124,7 +123,7 @@ static double Slot(Vec3 p)
 static double PiggyDistance(Vec3 p)
 {
     const Vec3 eye = {0.0745, 0.0870, 0.0195}, eyeRadii = {0.0044, 0.0044, 0.0044};
-    Vec3 half = {p.x, p.y, fabs(p.z)};
+    Vec3 half = {p.x, p.y, fabs(p.z)}; // all but the tail is made for one side and mirrored
     double trunk = Trunk(p);
     double pig = SmoothUnion(trunk, Snout(half), 0.0060);
     pig = SmoothUnion(pig, Ear(half), 0.0060);
@@ -134,7 +133,7 @@ static double PiggyDistance(Vec3 p)
         pig = SmoothUnion(pig, Tail(p), 0.0040);
     }
     pig = SmoothUnion(pig, Ellipsoid(half, eye, eyeRadii), 0.0012);
-    pig = SmoothCut(pig, p.y, 0.0050);
+    pig = SmoothCut(pig, p.y, 0.0050); // flat soles
     pig = SmoothCut(pig, trunk + wallThickness, 0.0020);
     return SmoothCut(pig, Slot(p), 0.0030);
 }
@@ -158,6 +157,7 @@ static double PiggyEdge(Vec3 p)
         {{-0.0220, 0.1060, 0.0}, 0.010, 0.0026},
     };
     Vec3 half = {p.x, p.y, fabs(p.z)};
+    // the legs are solid and carry the weight: fine at the sole, coarser upwards
     double edge = fmin(0.0056, 0.0028 + 0.07 * fmax(p.y - 0.004, 0.0));
     for (size_t i = 0; i < sizeof(details) / sizeof(details[0]); ++i)
     {
