@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Zlib
+#define _POSIX_C_SOURCE 200809L // clock_gettime
+
+#include "cook.h"
+
+#include "cook_mesh.h"
+#include "file.h"
+
+#include <stdio.h>
+#include <time.h>
+
+// The parts of one run; whatever happens, all of them are destroyed at its end.
+typedef struct Kitchen
+{
+    const char* path;
+    const knCookOptions* options;
+    knCooked* cooked;
+    knSoup surface;
+    knTetSoup tets;
+    knCookedMesh mesh;
+} Kitchen;
+
+knCookOptions knDefaultCookOptions(void)
+{
+    return (knCookOptions){
+        .import = {.scale = 1.0, .limits = {.seconds = 120.0, .megabytes = 8192}},
+        .doctor = knDefaultDoctorOptions(),
+        .tet = knDefaultTetOptions(),
+        .material = *knFindMaterialPreset("ceramic"),
+        .creaseDegrees = 40.0f,
+    };
+}
+
+const char* knCookStageName(knCookStage stage)
+{
+    static const char* const names[kn_stageCount] = {"import", "diagnose", "tetrahedralize",
+                                                     "encode", "write"};
+    return (unsigned)stage < kn_stageCount ? names[stage] : "unknown stage";
+}
+
+static double Now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void EnterStage(Kitchen* k, knCookStage stage)
+{
+    k->cooked->stage = stage;
+    if (k->options->progress)
+    {
+        k->options->progress(stage, k->options->progressUser);
+    }
+}
+
+static void MoveToOrigin(knVec3* positions, size_t count)
+{
+    knVec3 center = knBox_Center(knBoundingBox(positions, (uint32_t)count));
+    for (size_t i = 0; knIsFinite(center) && i < count; ++i)
+    {
+        positions[i] = knSub(positions[i], center);
+    }
+}
+
+static knResult Refuse(const Kitchen* k)
+{
+    char reason[KN_MAX_MESSAGE];
+    knDescribeRefusal(&k->cooked->report, reason, sizeof reason);
+    return knFail(kn_errorMesh, "%s: %s", k->path, reason);
+}
+
+// From a file of triangles: doctor, then TetGen.
+static knResult CookSurface(Kitchen* k)
+{
+    const knCookOptions* o = k->options;
+    EnterStage(k, kn_stageImport);
+    knResult result = knImportSurface(k->path, &o->import, &k->surface);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    EnterStage(k, kn_stageDiagnose);
+    if (o->recenter)
+    {
+        MoveToOrigin(k->surface.positions, k->surface.positionCount);
+    }
+    result = knTreatSoup(&k->surface, &o->doctor, &k->cooked->report);
+    if (result != kn_success || !k->cooked->report.cookable)
+    {
+        return result == kn_success ? Refuse(k) : result;
+    }
+    EnterStage(k, kn_stageTetrahedralize);
+    return knTetrahedralize(&k->surface, k->cooked->report.cavityCount > 0, &o->tet, &k->tets,
+                            &k->cooked->tetStats);
+}
+
+// From ready-made tetrahedra: the doctor only judges their surface, for a repair would tear it off.
+static knResult CookTets(Kitchen* k)
+{
+    const knCookOptions* o = k->options;
+    EnterStage(k, kn_stageImport);
+    knResult result = knImportTets(k->path, o->import.scale, &k->surface.allocator, &k->tets);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    EnterStage(k, kn_stageDiagnose);
+    if (o->recenter)
+    {
+        MoveToOrigin(k->tets.nodes, k->tets.nodeCount);
+    }
+    result = knSurfaceOfTets(&k->tets, &k->surface);
+    knDoctorOptions judge = o->doctor;
+    judge.repair = false;
+    result = result == kn_success ? knTreatSoup(&k->surface, &judge, &k->cooked->report) : result;
+    return result == kn_success && !k->cooked->report.cookable ? Refuse(k) : result;
+}
+
+static knResult Encode(Kitchen* k)
+{
+    const knCookOptions* o = k->options;
+    EnterStage(k, kn_stageEncode);
+    knResult result = knSoup_MakeNormals(&k->surface, o->creaseDegrees);
+    result = result == kn_success ? knMakeCookedMesh(&k->mesh, &k->surface, &k->tets) : result;
+    if (result != kn_success)
+    {
+        return result;
+    }
+    k->cooked->surfaceVolume = knSurfaceVolume(k->surface.positions, k->surface.triangles,
+                                               (uint32_t)k->surface.triangleCount);
+    knAssetDef def = {.source = knFileName(k->path),
+                      .material = o->material.name,
+                      .density = o->material.density,
+                      .surface = &k->mesh.surface,
+                      .tetMesh = &k->mesh.tetMesh,
+                      .componentCount = k->cooked->report.componentCount};
+    return knEncodeAsset(&def, &k->cooked->allocator, &k->cooked->bytes, &k->cooked->size);
+}
+
+knResult knCook(const char* path, const knCookOptions* options, const knAllocator* allocator,
+                knCooked* cooked)
+{
+    double start = Now();
+    *cooked = (knCooked){.allocator = allocator ? *allocator : knDefaultAllocator()};
+    Kitchen k = {.path = path, .options = options, .cooked = cooked};
+    k.surface = knMakeSoup(&cooked->allocator);
+    knResult result = knIsTetFile(path) ? CookTets(&k) : CookSurface(&k);
+    result = result == kn_success ? Encode(&k) : result;
+    knDestroyCookedMesh(&k.mesh);
+    knDestroyTetSoup(&k.tets);
+    knDestroySoup(&k.surface);
+    cooked->seconds = Now() - start;
+    return result;
+}
+
+void knDestroyCooked(knCooked* cooked)
+{
+    knRelease(&cooked->allocator, cooked->bytes, cooked->size, 1);
+    *cooked = (knCooked){.allocator = cooked->allocator};
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// One mesh on its way through TetGen: the frame, the points, and single contained runs.
+
+#include "tetrahedralize.h"
+
+#define KN_MAX_HOLES 256
+
+// TetGen works in a frame of its own, with coordinates up to 1: its tolerances are absolute in
+// places. The scale is a power of two, so that the way back is exact.
+typedef struct knTetJob
+{
+    const knSoup* surface;
+    const knTetOptions* options;
+    knTetStats* stats;
+    const knAllocator* allocator;
+    knDVec3 origin;
+    double scale;
+    double* points; // surface first, then added ones
+    size_t pointCount, pointCapacity;
+    double holes[3 * KN_MAX_HOLES];
+    int holeCount;
+    char switches[64];
+} knTetJob;
+
+// What came back, still in TetGen's frame.
+typedef struct knRawTets
+{
+    double* points;
+    int* tets;
+    int* regions;
+    size_t pointCount, tetCount;
+} knRawTets;
+
+// Fills in the frame and the surface's points.
+knResult knTetJob_SetUp(knTetJob* job);
+knResult knTetJob_AddPoint(knTetJob* job, knDVec3 p);
+knVec3 knTetJob_FromFrame(const knTetJob* job, const double* p);
+
+// One run, contained. `raw` is empty on failure; the report tells how the child ended.
+knResult knTetJob_Run(knTetJob* job, const char* switches, knRawTets* raw, knContainReport* report);
+void knDestroyRawTets(const knTetJob* job, knRawTets* raw);

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Zlib
+#include "tetrahedralize.h"
+
+#include "tetgen_job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_REFINE_ROUNDS 8
+#define MAX_TARGET_RUNS   8
+
+knTetOptions knDefaultTetOptions(void)
+{
+    return (knTetOptions){.radiusEdge = 2.0, .limits = {.seconds = 120.0, .megabytes = 8192}};
+}
+
+static knResult Explain(knResult result, const knContainReport* report)
+{
+    char reason[KN_MAX_MESSAGE];
+    snprintf(reason, sizeof reason, "%s", knLastError());
+    const char* advice =
+        report->end == kn_containTimedOut
+            ? "try a larger --radius-edge, a longer --time-limit or a simpler mesh"
+            : "try another --radius-edge, simplify or remesh the surface, or see 'knap doctor'";
+    return knFail(result, "tetrahedralization failed: TetGen %s%s%.120s%s; %s", reason,
+                  report->output[0] ? " (it said: " : "", report->output,
+                  report->output[0] ? ")" : "", advice);
+}
+
+// Quality first; when TetGen dies of it, a looser bound, then none. A hang is not tried again.
+static knResult RunWithQuality(knTetJob* job, double maxVolume, knRawTets* raw)
+{
+    static const double factors[] = {1.0, 1.15, 1.4, 0.0};
+    knContainReport report = {0};
+    knResult result = kn_errorProcess;
+    for (size_t i = 0; i < sizeof factors / sizeof factors[0]; ++i)
+    {
+        double bound = job->options->radiusEdge * factors[i];
+        char switches[64];
+        int length = snprintf(switches, sizeof switches, "pYQ");
+        if (bound > 0.0)
+        {
+            length += snprintf(switches + length, sizeof switches - (size_t)length, "q%.4f", bound);
+        }
+        if (maxVolume > 0.0)
+        {
+            snprintf(switches + length, sizeof switches - (size_t)length, "a%.9e", maxVolume);
+        }
+        result = knTetJob_Run(job, switches, raw, &report);
+        if (result == kn_success)
+        {
+            job->stats->radiusEdge = bound;
+            return kn_success;
+        }
+        if (report.end == kn_containTimedOut || result == kn_errorMemory)
+        {
+            break;
+        }
+    }
+    return Explain(result, &report);
+}
+
+// The winding number of the surface around a point, by summed solid angles.
+static double WindingNumber(const knTetJob* job, knDVec3 p)
+{
+    const double pi = 3.14159265358979323846;
+    double sum = 0.0;
+    for (size_t i = 0; i < job->surface->triangleCount; ++i)
+    {
+        knDVec3 r[3];
+        for (int k = 0; k < 3; ++k)
+        {
+            const double* q = job->points + 3 * (size_t)job->surface->triangles[i].v[k];
+            r[k] = knDSub(knMakeDVec3(q[0], q[1], q[2]), p);
+        }
+        double a = knDLength(r[0]), b = knDLength(r[1]), c = knDLength(r[2]);
+        double y = knDDot(r[0], knDCross(r[1], r[2]));
+        double x =
+            a * b * c + knDDot(r[0], r[1]) * c + knDDot(r[1], r[2]) * a + knDDot(r[2], r[0]) * b;
+        sum += 2.0 * atan2(y, x);
+    }
+    return sum / (4.0 * pi);
+}
+
+// Six times the volume, with TetGen's own sign.
+static double RawVolume6(const knRawTets* raw, size_t tet, knDVec3* center)
+{
+    knDVec3 p[4];
+    for (int k = 0; k < 4; ++k)
+    {
+        const double* q = raw->points + 3 * (size_t)raw->tets[4 * tet + (size_t)k];
+        p[k] = knMakeDVec3(q[0], q[1], q[2]);
+    }
+    *center = knDScale(0.25, knDAdd(knDAdd(p[0], p[1]), knDAdd(p[2], p[3])));
+    knDVec3 u = knDSub(p[1], p[0]), v = knDSub(p[2], p[0]), w = knDSub(p[3], p[0]);
+    return knDDot(knDCross(u, v), w);
+}
+
+// One rough run marks the regions; those that the surface does not wind around are hollow, and the
+// middle of their largest tetrahedron is a point that TetGen can carve from.
+static knResult FindHollows(knTetJob* job)
+{
+    knRawTets raw;
+    knContainReport report;
+    knResult result = knTetJob_Run(job, "pYAQ", &raw, &report);
+    if (result != kn_success)
+    {
+        return Explain(result, &report);
+    }
+    double largest[KN_MAX_HOLES + 1] = {0.0};
+    knDVec3 centers[KN_MAX_HOLES + 1];
+    for (size_t i = 0; raw.regions && i < raw.tetCount; ++i)
+    {
+        knDVec3 center;
+        double volume = fabs(RawVolume6(&raw, i, &center));
+        int region = raw.regions[i];
+        if (region < 1 || region > KN_MAX_HOLES)
+        {
+            result = knFail(kn_errorLimit, "more than %d separate insides", KN_MAX_HOLES);
+            break;
+        }
+        if (volume > largest[region])
+        {
+            largest[region] = volume;
+            centers[region] = center;
+        }
+    }
+    for (int region = 1; result == kn_success && region <= KN_MAX_HOLES; ++region)
+    {
+        if (largest[region] > 0.0 && fabs(WindingNumber(job, centers[region])) < 0.5)
+        {
+            double* hole = job->holes + 3 * job->holeCount++;
+            hole[0] = centers[region].x;
+            hole[1] = centers[region].y;
+            hole[2] = centers[region].z;
+        }
+    }
+    knDestroyRawTets(job, &raw);
+    return result;
+}
+
+static double LongestSurfaceEdge(const knSoup* s)
+{
+    double longest = 0.0;
+    for (size_t i = 0; i < s->triangleCount; ++i)
+    {
+        for (int k = 0; k < 3; ++k)
+        {
+            knDVec3 a = knToDouble(s->positions[s->triangles[i].v[k]]);
+            knDVec3 b = knToDouble(s->positions[s->triangles[i].v[(k + 1) % 3]]);
+            longest = fmax(longest, knDLength(knDSub(a, b)));
+        }
+    }
+    return longest;
+}
+
+static knDVec3 RawPoint(const knRawTets* raw, int index)
+{
+    const double* p = raw->points + 3 * (size_t)index;
+    return knMakeDVec3(p[0], p[1], p[2]);
+}
+
+static bool IsFarFromAdded(const knTetJob* job, size_t firstAdded, knDVec3 p, double distance)
+{
+    for (size_t i = firstAdded; i < job->pointCount; ++i)
+    {
+        const double* q = job->points + 3 * i;
+        if (knDLength(knDSub(p, knMakeDVec3(q[0], q[1], q[2]))) < distance)
+        {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Puts points in the middle of edges that are too long, not closer to one another than half the
+// limit. With `add` false it only measures.
+static knResult SplitLongEdges(knTetJob* job, const knRawTets* raw, bool add, uint32_t* added)
+{
+    double limit = job->stats->maxEdge * job->scale;
+    size_t firstAdded = job->pointCount;
+    knResult result = kn_success;
+    double longest = 0.0;
+    *added = 0;
+    job->stats->overlongEdges = 0;
+    for (size_t t = 0; result == kn_success && t < raw->tetCount; ++t)
+    {
+        for (int e = 0; result == kn_success && e < 6; ++e)
+        {
+            knDVec3 a = RawPoint(raw, raw->tets[4 * t + knTetEdgeCorners[e][0]]);
+            knDVec3 b = RawPoint(raw, raw->tets[4 * t + knTetEdgeCorners[e][1]]);
+            double length = knDLength(knDSub(a, b));
+            longest = fmax(longest, length);
+            // rounding must not make a surface edge of exactly the limit too long
+            if (length <= limit * (1.0 + 1e-6))
+            {
+                continue;
+            }
+            job->stats->overlongEdges += 1;
+            knDVec3 middle = knDScale(0.5, knDAdd(a, b));
+            if (add && IsFarFromAdded(job, firstAdded, middle, 0.5 * limit))
+            {
+                result = knTetJob_AddPoint(job, middle);
+                *added += 1;
+            }
+        }
+    }
+    job->stats->longestInterior = longest / job->scale;
+    return result;
+}
+
+static knResult Refine(knTetJob* job, double maxVolume, knRawTets* raw)
+{
+    for (int round = 0; round < MAX_REFINE_ROUNDS; ++round)
+    {
+        uint32_t added = 0;
+        size_t before = job->pointCount;
+        knResult result = SplitLongEdges(job, raw, true, &added);
+        if (result != kn_success || added == 0)
+        {
+            return result;
+        }
+        knRawTets refined;
+        result = RunWithQuality(job, maxVolume, &refined);
+        if (result != kn_success)
+        {
+            // the mesh at hand is sound, only coarser than asked for
+            job->pointCount = before;
+            return result == kn_errorMemory ? result : SplitLongEdges(job, raw, false, &added);
+        }
+        knDestroyRawTets(job, raw);
+        *raw = refined;
+        job->stats->addedPoints += added;
+    }
+    uint32_t added = 0;
+    return SplitLongEdges(job, raw, false, &added);
+}
+
+static double SurfaceVolumeInFrame(const knTetJob* job)
+{
+    double volume = knSurfaceVolume(job->surface->positions, job->surface->triangles,
+                                    (uint32_t)job->surface->triangleCount);
+    return volume * job->scale * job->scale * job->scale;
+}
+
+// Searches the volume bound that comes closest to the number of tetrahedra asked for. Fewer than
+// the surface itself demands cannot be had.
+static knResult AimForTarget(knTetJob* job, double* maxVolume, knRawTets* raw)
+{
+    double target = (double)job->options->targetTets;
+    double volume = SurfaceVolumeInFrame(job);
+    double low = 0.05 * volume / target, high = 20.0 * volume / target;
+    double bestMiss = fabs((double)raw->tetCount - target);
+    for (int i = 0; i < MAX_TARGET_RUNS && bestMiss > 0.02 * target; ++i)
+    {
+        double bound = sqrt(low * high);
+        knRawTets tried;
+        knResult result = RunWithQuality(job, bound, &tried);
+        if (result != kn_success)
+        {
+            return result == kn_errorMemory ? result : kn_success;
+        }
+        double count = (double)tried.tetCount;
+        low = count > target ? bound : low;
+        high = count > target ? high : bound;
+        bool better = fabs(count - target) < bestMiss;
+        if (better)
+        {
+            bestMiss = fabs(count - target);
+            *maxVolume = bound;
+        }
+        knDestroyRawTets(job, better ? raw : &tried);
+        *raw = better ? tried : *raw;
+    }
+    return kn_success;
+}
+
+// TetGen keeps points that no tetrahedron uses; the surface's own stay, being used.
+static knResult NumberNodes(const knTetJob* job, const knRawTets* raw, uint32_t* numbers,
+                            knTetSoup* tets)
+{
+    size_t surfaceCount = job->surface->positionCount;
+    memset(numbers, 0, raw->pointCount * sizeof(uint32_t));
+    for (size_t i = 0; i < 4 * raw->tetCount; ++i)
+    {
+        numbers[raw->tets[i]] = 1;
+    }
+    for (size_t i = 0; i < raw->pointCount; ++i)
+    {
+        if (i < surfaceCount)
+        {
+            tets->nodes[i] = job->surface->positions[i];
+            if (!numbers[i])
+            {
+                return knFail(kn_errorMesh,
+                              "tetrahedralization failed: TetGen left surface vertex %zu out; "
+                              "see 'knap doctor' for overlapping parts",
+                              i);
+            }
+        }
+        else if (numbers[i])
+        {
+            tets->nodes[tets->nodeCount] = knTetJob_FromFrame(job, raw->points + 3 * i);
+        }
+        bool kept = i < surfaceCount || numbers[i];
+        numbers[i] = kept ? (uint32_t)tets->nodeCount : KN_NONE;
+        tets->nodeCount += kept;
+    }
+    return kn_success;
+}
+
+// Rounding a node to single precision must not turn a tetrahedron: its sign stays that of TetGen's.
+static knResult FillTets(const knRawTets* raw, const uint32_t* numbers, knTetSoup* tets)
+{
+    for (size_t t = 0; t < raw->tetCount; ++t)
+    {
+        const int* corners = raw->tets + 4 * t;
+        knDVec3 center;
+        bool turned = RawVolume6(raw, t, &center) < 0.0;
+        uint32_t a = numbers[corners[turned]], b = numbers[corners[!turned]];
+        uint32_t c = numbers[corners[2]], d = numbers[corners[3]];
+        const knVec3* n = tets->nodes;
+        if (!(knTetVolume6(n[a], n[b], n[c], n[d]) > 0.0))
+        {
+            return knFail(
+                kn_errorMesh,
+                "tetrahedralization failed: a tetrahedron at (%g, %g, %g) is too thin for "
+                "single precision; move the mesh nearer to its origin or remesh it",
+                (double)n[a].x, (double)n[a].y, (double)n[a].z);
+        }
+        tets->tets[t] = (knTet){{a, b, c, d}};
+    }
+    tets->tetCount = raw->tetCount;
+    return kn_success;
+}
+
+static knResult ToNodesAndTets(const knTetJob* job, const knRawTets* raw, knTetSoup* tets)
+{
+    knTetSoup made = {.allocator = *job->allocator};
+    uint32_t* numbers = knAllocate(job->allocator, raw->pointCount, sizeof(uint32_t));
+    made.nodes = knAllocate(job->allocator, raw->pointCount, sizeof(knVec3));
+    made.nodeCapacity = raw->pointCount;
+    made.tets = knAllocate(job->allocator, raw->tetCount, sizeof(knTet));
+    made.tetCapacity = raw->tetCount;
+    knResult result = numbers && made.nodes && made.tets ? kn_success : kn_errorMemory;
+    result = result == kn_success ? NumberNodes(job, raw, numbers, &made) : result;
+    result = result == kn_success ? FillTets(raw, numbers, &made) : result;
+    knRelease(job->allocator, numbers, raw->pointCount, sizeof(uint32_t));
+    if (result != kn_success)
+    {
+        knDestroyTetSoup(&made);
+        return result;
+    }
+    *tets = made;
+    return kn_success;
+}
+
+static knResult Run(knTetJob* job, bool hasCavities, knTetSoup* tets)
+{
+    knTetStats* stats = job->stats;
+    stats->longestSurface = LongestSurfaceEdge(job->surface);
+    bool asked = job->options->maxEdge > 0.0;
+    stats->maxEdge = asked ? job->options->maxEdge : 2.0 * stats->longestSurface;
+    // a regular tetrahedron with the longest edge allowed
+    double edge = stats->maxEdge * job->scale;
+    double maxVolume = asked ? edge * edge * edge / 8.485 : 0.0;
+    knRawTets raw = {0};
+    knResult result = hasCavities ? FindHollows(job) : kn_success;
+    result = result == kn_success ? RunWithQuality(job, maxVolume, &raw) : result;
+    if (result == kn_success && job->options->targetTets > raw.tetCount)
+    {
+        result = AimForTarget(job, &maxVolume, &raw);
+    }
+    result = result == kn_success ? Refine(job, maxVolume, &raw) : result;
+    result = result == kn_success ? ToNodesAndTets(job, &raw, tets) : result;
+    knDestroyRawTets(job, &raw);
+    return result;
+}
+
+knResult knTetrahedralize(const knSoup* surface, bool hasCavities, const knTetOptions* options,
+                          knTetSoup* tets, knTetStats* stats)
+{
+    *stats = (knTetStats){0};
+    knTetJob job = {
+        .surface = surface, .options = options, .stats = stats, .allocator = &surface->allocator};
+    knResult result = knTetJob_SetUp(&job);
+    result = result == kn_success ? Run(&job, hasCavities, tets) : result;
+    knRelease(job.allocator, job.points, job.pointCapacity, sizeof(double));
+    return result;
+}
