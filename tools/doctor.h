@@ -37,10 +37,18 @@ typedef enum knDefectAction
 
 #define KN_MAX_PLACES 8
 
+// The diagonal of the bounding box must lie between these, in metres: what falls outside was
+// exported in another unit.
+#define KN_MIN_DIAGONAL 1e-6
+#define KN_MAX_DIAGONAL 1e6
+
+// A component with |volume| <= KN_FLAT_RATIO area^1.5 encloses nothing.
+#define KN_FLAT_RATIO 1e-9
+
 // A place to look at: the file's triangle or vertex, and where it lies.
 typedef struct knDefectPlace
 {
-    uint32_t index;
+    uint32_t index; // KN_NONE for a triangle that a repair made
     knVec3 position;
 } knDefectPlace;
 
