@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#define MAX_SECTION_SIZE ((uint64_t)1 << 56) // bytes; sums of KN_MAX_SECTIONS of them cannot wrap
+
 typedef struct Encoder
 {
     knAssetSection sections[KN_MAX_SECTIONS];
@@ -103,6 +105,59 @@ static knResult CheckBytes(const void* bytes, size_t size, const knAllocator* al
     return result;
 }
 
+static bool HasArrays(const knAssetDef* def)
+{
+    const knTetMesh* m = def->tetMesh;
+    const knSurfaceMesh* s = def->surface;
+    return m->nodes && m->tets && m->neighbors && m->edges && m->tetEdges && m->nodeEdgeStarts &&
+           m->nodeEdges && m->boundaryFaces && s->positions && s->triangles &&
+           s->cornerAttributes && s->attributes && m->nodeCount > 0 && m->tetCount > 0;
+}
+
+// Mass and area are summed before the loader's checks have seen the mesh, so what the sums follow
+// is checked first.
+static knResult CheckIndices(const knAssetDef* def)
+{
+    const knTetMesh* m = def->tetMesh;
+    const knSurfaceMesh* s = def->surface;
+    for (uint32_t t = 0; t < m->tetCount; ++t)
+    {
+        const uint32_t* v = m->tets[t].v;
+        if (v[0] >= m->nodeCount || v[1] >= m->nodeCount || v[2] >= m->nodeCount ||
+            v[3] >= m->nodeCount)
+        {
+            return knFail(kn_errorMesh, "tetrahedron %u: a node is out of range", t);
+        }
+    }
+    for (uint32_t i = 0; i < s->triangleCount; ++i)
+    {
+        const uint32_t* v = s->triangles[i].v;
+        if (v[0] >= s->positionCount || v[1] >= s->positionCount || v[2] >= s->positionCount)
+        {
+            return knFail(kn_errorMesh, "triangle %u: a corner is out of range", i);
+        }
+    }
+    return kn_success;
+}
+
+static knResult CheckDef(const knAssetDef* def)
+{
+    if (!HasArrays(def))
+    {
+        return knFail(kn_errorArgument, "knEncodeAsset: an array of the mesh is null or empty");
+    }
+    for (int i = 0; i < def->sectionCount; ++i)
+    {
+        const knAssetSection* s = &def->sections[i];
+        if (s->size > MAX_SECTION_SIZE || (s->size > 0 && !s->data))
+        {
+            return knFail(kn_errorArgument, "knEncodeAsset: section %d has no data or a wild size",
+                          i);
+        }
+    }
+    return CheckIndices(def);
+}
+
 knResult knEncodeAsset(const knAssetDef* def, const knAllocator* allocator, void** bytes,
                        size_t* size)
 {
@@ -115,6 +170,7 @@ knResult knEncodeAsset(const knAssetDef* def, const knAllocator* allocator, void
                       KN_MAX_SECTIONS - KN_MESH_SECTIONS);
     }
     knResult result = knCheckAllocator(allocator);
+    result = result == kn_success ? CheckDef(def) : result;
     if (result != kn_success)
     {
         return result;

@@ -13,7 +13,7 @@ static void FillNone(uint32_t* items, uint32_t count)
 
 knResult knCreateCutStore(knCutStore* store, const knTetMesh* mesh, const knAllocator* allocator)
 {
-    if (!store || !mesh || mesh->nodeCount == 0)
+    if (!store || !mesh || mesh->nodeCount == 0 || mesh->edgeCount == 0 || mesh->tetCount == 0)
     {
         return knFail(kn_errorArgument, "knCreateCutStore: store or mesh is null or empty");
     }

@@ -28,7 +28,7 @@ struct knTaskPool
     bool stopping;
     int threadCount; // threads started; workers are these and the caller
     int workerCount;
-    atomic_int nextItem;
+    atomic_uint nextRange; // unsigned: workers that come too late may count past INT_MAX
     pthread_t threads[KN_MAX_WORKERS];
     struct Seat
     {
@@ -87,15 +87,15 @@ void knParallelFor(const knTaskHooks* hooks, int count, int rangeSize, knTaskFcn
 
 static void WorkOn(knTaskPool* pool, const Job* job, int worker)
 {
-    int rangeCount = (job->count - 1) / job->rangeSize + 1;
+    unsigned rangeCount = (unsigned)((job->count - 1) / job->rangeSize + 1);
     for (;;)
     {
-        int range = atomic_fetch_add_explicit(&pool->nextItem, 1, memory_order_relaxed);
+        unsigned range = atomic_fetch_add_explicit(&pool->nextRange, 1, memory_order_relaxed);
         if (range >= rangeCount)
         {
             return;
         }
-        int begin = range * job->rangeSize;
+        int begin = (int)range * job->rangeSize;
         int end = job->count - begin < job->rangeSize ? job->count : begin + job->rangeSize;
         job->task(begin, end, worker, job->context);
     }
@@ -145,7 +145,7 @@ static void PoolFor(void* user, int count, int rangeSize, knTaskFcn* task, void*
     pool->job = job;
     pool->jobSerial += 1;
     pool->activeCount = pool->threadCount;
-    atomic_store_explicit(&pool->nextItem, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->nextRange, 0, memory_order_relaxed);
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->mutex);
     WorkOn(pool, &job, 0);
