@@ -147,12 +147,12 @@ void knJsonReport(knJson* json, const knDoctorReport* report)
     knJson_EndArray(json);
 }
 
-void knPrintReport(FILE* out, const knDoctorReport* report)
+void knPrintReport(FILE* out, const knDoctorReport* report, knDefectAction least)
 {
     for (int kind = 0; kind < kn_defectCount; ++kind)
     {
         const knDefect* d = &report->defects[kind];
-        if (d->count == 0)
+        if (d->count == 0 || d->action < least)
         {
             continue;
         }

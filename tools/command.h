@@ -68,4 +68,6 @@ bool knTakeMeshOption(const char* command, int option, const char* argument, knM
 void knPrintAsset(FILE* out, const knAsset* asset, const char* path);
 void knJsonAsset(knJson* json, const knAsset* asset);
 void knJsonReport(knJson* json, const knDoctorReport* report);
-void knPrintReport(FILE* out, const knDoctorReport* report);
+
+// Leaves out what is less grave than `least`.
+void knPrintReport(FILE* out, const knDoctorReport* report, knDefectAction least);

@@ -23,7 +23,7 @@ static void PrintHelp(void)
            "  --density D          kg/m^3 (default: the material's)\n"
            "  --recenter           move the middle of the mesh to the origin\n"
            "  --crease A           edges sharper than A degrees stay sharp where the file has no\n"
-           "                       normals (default 40)\n" KN_MESH_HELP
+           "                       normals (default 60)\n" KN_MESH_HELP
            "  --json               print the statistics as JSON\n"
            "  --quiet              no progress display\n"
            "  --help               this text\n\n"
@@ -80,7 +80,7 @@ static void PrintCook(const CookCall* call, const knCooked* cooked, const knAsse
 {
     const knTetStats* s = &cooked->tetStats;
     knPrintAsset(stdout, asset, call->output);
-    knPrintReport(stdout, &cooked->report);
+    knPrintReport(stdout, &cooked->report, kn_actionRepair);
     if (s->runCount > 0 && s->radiusEdge != call->options.tet.radiusEdge)
     {
         printf("  note: TetGen failed at radius-edge %g and worked %s\n",

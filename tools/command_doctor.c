@@ -39,7 +39,7 @@ static void PrintVerdict(const Patient* patient, const knDoctorReport* report)
     char reason[KN_MAX_MESSAGE];
     printf("%s: %zu triangles, %zu vertices\n", patient->path, report->triangleCount,
            report->vertexCount);
-    knPrintReport(stdout, report);
+    knPrintReport(stdout, report, kn_actionNone);
     if (report->cookable)
     {
         printf("  cook takes it%s: %zu triangles, %u component%s%s, %.6g m^3\n",

@@ -27,7 +27,7 @@ knCookOptions knDefaultCookOptions(void)
         .doctor = knDefaultDoctorOptions(),
         .tet = knDefaultTetOptions(),
         .material = *knFindMaterialPreset("ceramic"),
-        .creaseDegrees = 40.0f,
+        .creaseDegrees = 60.0f,
     };
 }
 

@@ -156,6 +156,7 @@ static knResult SendSoup(const knSoup* soup, knBuffer* answer)
         size_t size;
     } arrays[] = {
         {soup->positions, soup->positionCount * sizeof(knVec3)},
+        {soup->vertexSources, soup->positionCount * sizeof(uint32_t)},
         {soup->triangles, soup->triangleCount * sizeof(knTriangle)},
         {soup->corners, soup->triangleCount * sizeof(knTriangle)},
         {soup->sources, soup->triangleCount * sizeof(uint32_t)},
@@ -194,7 +195,8 @@ static knResult ReceiveSoup(const knBuffer* answer, knSoup* soup)
     }
     const knAllocator* a = &soup->allocator;
     soup->positions = knReader_TakeArray(&reader, header.positionCount, sizeof(knVec3), a);
-    soup->positionCapacity = soup->positions ? header.positionCount : 0;
+    soup->vertexSources = knReader_TakeArray(&reader, header.positionCount, sizeof(uint32_t), a);
+    soup->positionCapacity = header.positionCount;
     soup->triangles = knReader_TakeArray(&reader, header.triangleCount, sizeof(knTriangle), a);
     soup->corners = knReader_TakeArray(&reader, header.triangleCount, sizeof(knTriangle), a);
     soup->sources = knReader_TakeArray(&reader, header.triangleCount, sizeof(uint32_t), a);
@@ -202,8 +204,8 @@ static knResult ReceiveSoup(const knBuffer* answer, knSoup* soup)
     soup->attributes =
         knReader_TakeArray(&reader, header.attributeCount, sizeof(knCornerAttribute), a);
     soup->attributeCapacity = soup->attributes ? header.attributeCount : 0;
-    if (!soup->positions || !soup->triangles || !soup->corners || !soup->sources ||
-        !soup->attributes || reader.left != 0)
+    if (!soup->positions || !soup->vertexSources || !soup->triangles || !soup->corners ||
+        !soup->sources || !soup->attributes || reader.left != 0)
     {
         return knFail(kn_errorProcess, "the importer sent a mesh that is not whole");
     }

@@ -343,12 +343,13 @@ static knVec3 CornerNormal(const NormalScratch* s, uint32_t vertex, uint32_t cor
     uint32_t count = s->starts[vertex + 1] - first;
     uint32_t stride = 1 + (count - 1) / MAX_FAN_SAMPLES;
     knVec3 own = knNormalize(s->areas[corner / 3]);
-    knVec3 sum = s->areas[corner / 3];
+    // faces are summed in one order for all corners, so that a smooth vertex gets one normal
+    knVec3 sum = stride > 1 ? s->areas[corner / 3] : knMakeVec3(0.0f, 0.0f, 0.0f);
     for (uint32_t i = 0; i < count; i += stride)
     {
         knVec3 area = s->areas[s->around[first + i] / 3];
         bool same = s->around[first + i] / 3 == corner / 3;
-        if (!same && knDot(own, knNormalize(area)) > s->cosine)
+        if ((same && stride == 1) || (!same && knDot(own, knNormalize(area)) > s->cosine))
         {
             sum = knAdd(sum, area);
         }
