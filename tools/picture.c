@@ -46,7 +46,7 @@ knPictureDef knDefaultPictureDef(void)
         .width = 1200,
         .height = 800,
         .samples = 3,
-        .skyDirections = 72,
+        .skyDirections = 64,
         .background = {1.0f, 1.0f, 1.0f},
     };
     return def;
@@ -125,7 +125,7 @@ static knResult CheckDef(const knPictureDef* def)
     for (uint32_t i = 0; i < def->viewCount; i++)
     {
         result = CheckRect(def, &def->views[i], i);
-        result = result == kn_success ? CheckView(&def->views[i], i) : result;
+        result = result == kn_success ? knCheckPictureView(&def->views[i], i) : result;
         if (result != kn_success)
         {
             return result;
@@ -137,24 +137,24 @@ static knResult CheckDef(const knPictureDef* def)
 
 static void TileTask(int begin, int end, int worker, void* user)
 {
-    const ViewContext* context = user;
-    TileBuffer* buffer = &context->buffers[worker];
+    const knViewContext* context = user;
+    knTileBuffer* buffer = &context->buffers[worker];
     for (int tile = begin; tile < end; tile++)
     {
-        RasterTile(context->bins, context->scene, tile, buffer);
-        ShadeTile(context, tile, buffer);
+        knRasterTile(context->bins, context->scene, tile, buffer);
+        knShadeTile(context, tile, buffer);
     }
 }
 
-static knResult RenderTiles(ViewContext* context)
+static knResult RenderTiles(knViewContext* context)
 {
     const knAllocator* allocator = context->scene->allocator;
     size_t workers = context->def->tasks ? (size_t)context->def->tasks->workerCount : 1;
-    size_t side = (size_t)TILE_SIZE * (size_t)context->bins->samples;
+    size_t side = (size_t)KN_TILE_SIZE * (size_t)context->bins->samples;
     size_t count = workers * side * side;
     float* depth = knAllocate(allocator, count, sizeof(float));
     uint32_t* triangle = knAllocate(allocator, count, sizeof(uint32_t));
-    TileBuffer* buffers = knAllocate(allocator, workers, sizeof(TileBuffer));
+    knTileBuffer* buffers = knAllocate(allocator, workers, sizeof(knTileBuffer));
     knResult result = depth && triangle && buffers ? kn_success : kn_errorMemory;
     if (result == kn_success)
     {
@@ -168,31 +168,31 @@ static knResult RenderTiles(ViewContext* context)
     }
     knRelease(allocator, depth, count, sizeof(float));
     knRelease(allocator, triangle, count, sizeof(uint32_t));
-    knRelease(allocator, buffers, workers, sizeof(TileBuffer));
+    knRelease(allocator, buffers, workers, sizeof(knTileBuffer));
     return result;
 }
 
-static knResult RenderScene(ViewContext* context, Scene* scene)
+static knResult RenderScene(knViewContext* context, knPictureScene* scene)
 {
     int longer = context->width > context->height ? context->width : context->height;
-    Lights lights;
-    Bins bins;
+    knPictureLights lights;
+    knPictureBins bins;
     knResult result =
-        CreateLights(&lights, scene, context->view, context->def->skyDirections, longer);
+        knCreatePictureLights(&lights, scene, context->view, context->def->skyDirections, longer);
     if (result != kn_success)
     {
         return result;
     }
-    result = CreateBins(&bins, scene, &context->camera, context->width, context->height,
-                        context->def->samples);
+    result = knCreatePictureBins(&bins, scene, &context->camera, context->width, context->height,
+                                 context->def->samples);
     if (result == kn_success)
     {
         context->lights = &lights;
         context->bins = &bins;
         result = RenderTiles(context);
-        DestroyBins(&bins, scene);
+        knDestroyPictureBins(&bins, scene);
     }
-    DestroyLights(&lights, scene);
+    knDestroyPictureLights(&lights, scene);
     return result;
 }
 
@@ -200,13 +200,13 @@ static knResult RenderView(const knPictureDef* def, const knPictureView* source,
 {
     knPictureView view = *source;
     bool isWhole = view.width == 0;
-    ViewContext context = {.def = def,
-                           .view = &view,
-                           .x = isWhole ? 0 : view.x,
-                           .y = isWhole ? 0 : view.y,
-                           .width = isWhole ? def->width : view.width,
-                           .height = isWhole ? def->height : view.height,
-                           .picture = picture};
+    knViewContext context = {.def = def,
+                             .view = &view,
+                             .x = isWhole ? 0 : view.x,
+                             .y = isWhole ? 0 : view.y,
+                             .width = isWhole ? def->width : view.width,
+                             .height = isWhole ? def->height : view.height,
+                             .picture = picture};
     if (view.camera.distance == 0.0f)
     {
         float aspect = (float)context.width / (float)context.height;
@@ -216,27 +216,27 @@ static knResult RenderView(const knPictureDef* def, const knPictureView* source,
             return fit;
         }
     }
-    Scene scene;
-    knResult result = BuildScene(&scene, &view, &picture->allocator, def->tasks);
+    knPictureScene scene;
+    knResult result = knCreatePictureScene(&scene, &view, &picture->allocator, def->tasks);
     if (result != kn_success)
     {
         return result;
     }
     context.scene = &scene;
-    context.camera = MakeCamera(&scene, &view, context.width, context.height);
+    context.camera = knMakePictureEye(&scene, &view, context.width, context.height);
     result = RenderScene(&context, &scene);
-    DestroyScene(&scene);
+    knDestroyPictureScene(&scene);
     return result;
 }
 
 static void FillBackground(knPicture* picture, knVec3 color)
 {
-    knVec3 linear = LinearFromSrgb(color);
+    knVec3 linear = knLinearFromSrgb(color);
     for (int y = 0; y < picture->height; y++)
     {
         for (int x = 0; x < picture->width; x++)
         {
-            StorePixel(picture, x, y, linear);
+            knStorePixel(picture, x, y, linear);
         }
     }
 }
@@ -271,7 +271,7 @@ knResult knRenderPicture(const knPictureDef* def, const knAllocator* allocator, 
     }
     for (uint32_t i = 0; i < def->labelCount; i++)
     {
-        DrawLabel(&made, &def->labels[i]);
+        knDrawLabel(&made, &def->labels[i]);
     }
     *picture = made;
     return kn_success;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-bool SetupTriangle(TriangleSetup* setup, const knDVec3* p, const knDVec3* q, const knDVec3* r)
+bool knSetupTriangle(knTriangleSetup* setup, const knDVec3* p, const knDVec3* q, const knDVec3* r)
 {
     knDVec3 e[3] = {knDCross(*q, *r), knDCross(*r, *p), knDCross(*p, *q)};
     double det = knDDot(*p, e[0]);
@@ -33,7 +33,7 @@ static inline bool IsInside(double a, double b, double row, int x)
     return e > 0.0 || (e == 0.0 && (a > 0.0 || (a == 0.0 && b > 0.0)));
 }
 
-bool RowSpan(const TriangleSetup* setup, int y, int* x0, int* x1)
+bool knRowSpan(const knTriangleSetup* setup, int y, int* x0, int* x1)
 {
     int lower = *x0;
     int upper = *x1;
@@ -69,16 +69,16 @@ bool RowSpan(const TriangleSetup* setup, int y, int* x0, int* x1)
 
 typedef struct ProjectContext
 {
-    const Scene* scene;
-    const Camera* camera;
-    Bins* bins;
+    const knPictureScene* scene;
+    const knPictureEye* camera;
+    knPictureBins* bins;
 } ProjectContext;
 
 static void ProjectTask(int begin, int end, int worker, void* user)
 {
     (void)worker;
     ProjectContext* c = user;
-    const Camera* camera = c->camera;
+    const knPictureEye* camera = c->camera;
     knDVec3 eye = knToDouble(camera->eye);
     double samples = c->bins->samples;
     for (int i = begin; i < end; i++)
@@ -106,7 +106,7 @@ static int ClampTile(double sample, int tileSamples, int tileCount)
 }
 
 // Empty when x0 > x1 or y0 > y1.
-static TileRange TrianglesTiles(const Bins* bins, const knTriangle* triangle)
+static TileRange TrianglesTiles(const knPictureBins* bins, const knTriangle* triangle)
 {
     double lower[2] = {DBL_MAX, DBL_MAX};
     double upper[2] = {-DBL_MAX, -DBL_MAX};
@@ -114,7 +114,7 @@ static TileRange TrianglesTiles(const Bins* bins, const knTriangle* triangle)
     for (int i = 0; i < 3; i++)
     {
         knDVec3 h = bins->corners[triangle->v[i]];
-        if (h.z < NEAR_DEPTH)
+        if (h.z < KN_NEAR_DEPTH)
         {
             behindCount++;
             continue;
@@ -130,7 +130,7 @@ static TileRange TrianglesTiles(const Bins* bins, const knTriangle* triangle)
     {
         return behindCount == 3 ? none : all;
     }
-    int size = TILE_SIZE * bins->samples;
+    int size = KN_TILE_SIZE * bins->samples;
     // a sliver between two rows or columns of samples covers nothing
     if (ceil(lower[0]) > floor(upper[0]) || ceil(lower[1]) > floor(upper[1]))
     {
@@ -147,7 +147,7 @@ static TileRange TrianglesTiles(const Bins* bins, const knTriangle* triangle)
 }
 
 // Without a list it only counts, into the slot after the tile's own. Ascending by triangle.
-static void FillBins(Bins* bins, const Scene* scene)
+static void FillBins(knPictureBins* bins, const knPictureScene* scene)
 {
     for (size_t i = 0; i < scene->triangleCount; i++)
     {
@@ -171,7 +171,7 @@ static void FillBins(Bins* bins, const Scene* scene)
     }
 }
 
-static knResult SortIntoTiles(Bins* bins, const Scene* scene)
+static knResult SortIntoTiles(knPictureBins* bins, const knPictureScene* scene)
 {
     size_t* starts = bins->tileStarts;
     memset(starts, 0, (bins->tileCount + 1) * sizeof(size_t));
@@ -197,13 +197,13 @@ static knResult SortIntoTiles(Bins* bins, const Scene* scene)
     return kn_success;
 }
 
-knResult CreateBins(Bins* bins, const Scene* scene, const Camera* camera, int width, int height,
-                    int samples)
+knResult knCreatePictureBins(knPictureBins* bins, const knPictureScene* scene,
+                             const knPictureEye* camera, int width, int height, int samples)
 {
     memset(bins, 0, sizeof(*bins));
     bins->samples = samples;
-    bins->tilesX = (width + TILE_SIZE - 1) / TILE_SIZE;
-    bins->tilesY = (height + TILE_SIZE - 1) / TILE_SIZE;
+    bins->tilesX = (width + KN_TILE_SIZE - 1) / KN_TILE_SIZE;
+    bins->tilesY = (height + KN_TILE_SIZE - 1) / KN_TILE_SIZE;
     bins->tileCount = (size_t)bins->tilesX * (size_t)bins->tilesY;
     bins->positionCount = scene->positionCount;
     bins->corners = knAllocate(scene->allocator, bins->positionCount, sizeof(knDVec3));
@@ -217,12 +217,12 @@ knResult CreateBins(Bins* bins, const Scene* scene, const Camera* camera, int wi
     }
     if (result != kn_success)
     {
-        DestroyBins(bins, scene);
+        knDestroyPictureBins(bins, scene);
     }
     return result;
 }
 
-void DestroyBins(Bins* bins, const Scene* scene)
+void knDestroyPictureBins(knPictureBins* bins, const knPictureScene* scene)
 {
     knRelease(scene->allocator, bins->corners, bins->positionCount, sizeof(knDVec3));
     knRelease(scene->allocator, bins->tileStarts, bins->tileCount + 1, sizeof(size_t));
@@ -243,7 +243,7 @@ static Bounds TriangleBounds(const knDVec3* corners[3], Bounds bounds)
     double upper[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
     for (int i = 0; i < 3; i++)
     {
-        if (corners[i]->z < NEAR_DEPTH)
+        if (corners[i]->z < KN_NEAR_DEPTH)
         {
             return bounds;
         }
@@ -265,7 +265,7 @@ static Bounds TriangleBounds(const knDVec3* corners[3], Bounds bounds)
     return bounds;
 }
 
-static void RasterTriangle(TileBuffer* buffer, const TriangleSetup* s, uint32_t triangle,
+static void RasterTriangle(knTileBuffer* buffer, const knTriangleSetup* s, uint32_t triangle,
                            Bounds tile, Bounds bounds)
 {
     double a = (s->a[0] + s->a[1] + s->a[2]) * s->inverseDet;
@@ -275,7 +275,7 @@ static void RasterTriangle(TileBuffer* buffer, const TriangleSetup* s, uint32_t 
     {
         int x0 = bounds.x0;
         int x1 = bounds.x1;
-        if (!RowSpan(s, y, &x0, &x1))
+        if (!knRowSpan(s, y, &x0, &x1))
         {
             continue;
         }
@@ -297,16 +297,17 @@ static void RasterTriangle(TileBuffer* buffer, const TriangleSetup* s, uint32_t 
     }
 }
 
-void RasterTile(const Bins* bins, const Scene* scene, int tile, TileBuffer* buffer)
+void knRasterTile(const knPictureBins* bins, const knPictureScene* scene, int tile,
+                  knTileBuffer* buffer)
 {
-    int size = TILE_SIZE * bins->samples;
+    int size = KN_TILE_SIZE * bins->samples;
     int x = (tile % bins->tilesX) * size;
     int y = (tile / bins->tilesX) * size;
-    Bounds all = {x, y, x + size, y + size, 0.0f, (float)(1.0 / NEAR_DEPTH)};
+    Bounds all = {x, y, x + size, y + size, 0.0f, (float)(1.0 / KN_NEAR_DEPTH)};
     for (int i = 0; i < size * size; i++)
     {
         buffer->depth[i] = 0.0f;
-        buffer->triangle[i] = NOTHING;
+        buffer->triangle[i] = KN_NONE;
     }
     for (size_t i = bins->tileStarts[tile]; i < bins->tileStarts[tile + 1]; i++)
     {
@@ -314,8 +315,8 @@ void RasterTile(const Bins* bins, const Scene* scene, int tile, TileBuffer* buff
         const uint32_t* v = scene->triangles[index].v;
         const knDVec3* corners[3] = {&bins->corners[v[0]], &bins->corners[v[1]],
                                      &bins->corners[v[2]]};
-        TriangleSetup setup;
-        if (SetupTriangle(&setup, corners[0], corners[1], corners[2]))
+        knTriangleSetup setup;
+        if (knSetupTriangle(&setup, corners[0], corners[1], corners[2]))
         {
             RasterTriangle(buffer, &setup, index, all, TriangleBounds(corners, all));
         }

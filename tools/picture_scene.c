@@ -131,7 +131,7 @@ static knResult CheckStudio(const knPictureView* view, uint32_t index)
     return kn_success;
 }
 
-knResult CheckView(const knPictureView* view, uint32_t index)
+knResult knCheckPictureView(const knPictureView* view, uint32_t index)
 {
     if (!view->meshes || view->meshCount == 0)
     {
@@ -231,14 +231,15 @@ static knResult FindExtent(Extent* extent, const knPictureView* view)
     return kn_success;
 }
 
-static void FillScene(Scene* scene, const knPictureView* view)
+static void FillScene(knPictureScene* scene, const knPictureView* view)
 {
     uint32_t firstPosition = 0;
     size_t firstTriangle = 0;
     for (uint32_t m = 0; m < view->meshCount; m++)
     {
         const knPictureMesh* mesh = &view->meshes[m];
-        scene->firstTriangles[m] = firstTriangle;
+        scene->places[m].firstTriangle = firstTriangle;
+        scene->places[m].rotation = knNormalizeQuat(mesh->transform.rotation);
         for (uint32_t i = 0; i < mesh->positionCount; i++)
         {
             knDVec3 p = knDSub(PlacePoint(mesh, mesh->positions[i]), scene->center);
@@ -256,8 +257,8 @@ static void FillScene(Scene* scene, const knPictureView* view)
     }
 }
 
-knResult BuildScene(Scene* scene, const knPictureView* view, const knAllocator* allocator,
-                    const knTaskHooks* tasks)
+knResult knCreatePictureScene(knPictureScene* scene, const knPictureView* view,
+                              const knAllocator* allocator, const knTaskHooks* tasks)
 {
     memset(scene, 0, sizeof(*scene));
     Extent extent;
@@ -283,22 +284,22 @@ knResult BuildScene(Scene* scene, const knPictureView* view, const knAllocator* 
     scene->positions = knAllocate(allocator, scene->positionCount, sizeof(knVec3));
     scene->triangles = knAllocate(allocator, scene->triangleCount, sizeof(knTriangle));
     scene->meshOfTriangle = knAllocate(allocator, scene->triangleCount, sizeof(uint32_t));
-    scene->firstTriangles = knAllocate(allocator, scene->meshCount, sizeof(size_t));
-    if (!scene->positions || !scene->triangles || !scene->meshOfTriangle || !scene->firstTriangles)
+    scene->places = knAllocate(allocator, scene->meshCount, sizeof(knMeshPlace));
+    if (!scene->positions || !scene->triangles || !scene->meshOfTriangle || !scene->places)
     {
-        DestroyScene(scene);
+        knDestroyPictureScene(scene);
         return kn_errorMemory;
     }
     FillScene(scene, view);
     return kn_success;
 }
 
-void DestroyScene(Scene* scene)
+void knDestroyPictureScene(knPictureScene* scene)
 {
     knRelease(scene->allocator, scene->positions, scene->positionCount, sizeof(knVec3));
     knRelease(scene->allocator, scene->triangles, scene->triangleCount, sizeof(knTriangle));
     knRelease(scene->allocator, scene->meshOfTriangle, scene->triangleCount, sizeof(uint32_t));
-    knRelease(scene->allocator, scene->firstTriangles, scene->meshCount, sizeof(size_t));
+    knRelease(scene->allocator, scene->places, scene->meshCount, sizeof(knMeshPlace));
     memset(scene, 0, sizeof(*scene));
 }
 
@@ -345,7 +346,7 @@ knResult knFitPictureCamera(const knPictureView* view, float aspect, knPictureCa
     {
         return knFail(kn_errorArgument, "picture: the view or camera is null or the aspect bad");
     }
-    knResult result = CheckView(view, 0);
+    knResult result = knCheckPictureView(view, 0);
     Extent extent;
     result = result == kn_success ? FindExtent(&extent, view) : result;
     if (result != kn_success)
@@ -378,7 +379,8 @@ knResult knFitPictureCamera(const knPictureView* view, float aspect, knPictureCa
     return kn_success;
 }
 
-Camera MakeCamera(const Scene* scene, const knPictureView* view, int width, int height)
+knPictureEye knMakePictureEye(const knPictureScene* scene, const knPictureView* view, int width,
+                              int height)
 {
     const knPictureCamera* source = &view->camera;
     Frame frame = CameraFrame(source);
@@ -386,12 +388,12 @@ Camera MakeCamera(const Scene* scene, const knPictureView* view, int width, int 
         knDAdd(knToDouble(source->target), knDScale((double)source->distance, frame.back));
     eye = knDScale(1.0 / scene->radius, knDSub(eye, scene->center));
     double shorter = width < height ? width : height;
-    Camera camera = {knToFloat(eye),
-                     knToFloat(frame.right),
-                     knToFloat(frame.up),
-                     knToFloat(frame.back),
-                     0.5 * shorter / tan(0.5 * (double)source->fieldOfView),
-                     0.5 * width,
-                     0.5 * height};
+    knPictureEye camera = {knToFloat(eye),
+                           knToFloat(frame.right),
+                           knToFloat(frame.up),
+                           knToFloat(frame.back),
+                           0.5 * shorter / tan(0.5 * (double)source->fieldOfView),
+                           0.5 * width,
+                           0.5 * height};
     return camera;
 }

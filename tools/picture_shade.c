@@ -21,33 +21,33 @@ static knVec3 Multiply(knVec3 a, knVec3 b)
 
 static float LinearChannel(float c)
 {
-    c = Clamp01(c);
+    c = knClamp01(c);
     return c <= 0.04045f ? c / 12.92f : powf((c + 0.055f) / 1.055f, 2.4f);
 }
 
 static float SrgbChannel(float c)
 {
-    c = Clamp01(c);
+    c = knClamp01(c);
     return c <= 0.0031308f ? 12.92f * c : 1.055f * powf(c, 1.0f / 2.4f) - 0.055f;
 }
 
-knVec3 LinearFromSrgb(knVec3 c)
+knVec3 knLinearFromSrgb(knVec3 c)
 {
     return knMakeVec3(LinearChannel(c.x), LinearChannel(c.y), LinearChannel(c.z));
 }
 
-knVec3 SrgbFromLinear(knVec3 c)
+knVec3 knSrgbFromLinear(knVec3 c)
 {
     return knMakeVec3(SrgbChannel(c.x), SrgbChannel(c.y), SrgbChannel(c.z));
 }
 
-void StorePixel(knPicture* picture, int x, int y, knVec3 linearColor)
+void knStorePixel(knPicture* picture, int x, int y, knVec3 linearColor)
 {
     // interleaved gradient noise (Jimenez 2014)
     double inner = 0.06711056 * x + 0.00583715 * y;
     double outer = 52.9829189 * (inner - floor(inner));
     float noise = (float)(outer - floor(outer));
-    knVec3 c = SrgbFromLinear(linearColor);
+    knVec3 c = knSrgbFromLinear(linearColor);
     float channels[3] = {c.x, c.y, c.z};
     uint8_t* pixel = picture->pixels + 3 * ((size_t)y * (size_t)picture->width + (size_t)x);
     for (int i = 0; i < 3; i++)
@@ -63,7 +63,7 @@ static knVec3 ToneMap(knVec3 c)
 {
     const float start = 0.72f;
     const float rest = 1.0f - start;
-    float peak = Greatest(c.x, Greatest(c.y, c.z));
+    float peak = knGreatest(c.x, knGreatest(c.y, c.z));
     if (peak < start)
     {
         return c;
@@ -88,7 +88,7 @@ typedef struct Patch
 
 typedef struct TriangleCache
 {
-    TriangleSetup setup;
+    knTriangleSetup setup;
     uint32_t triangle;
     bool isValid;
 } TriangleCache;
@@ -124,7 +124,7 @@ static knVec3 SampleColor(const knPictureMesh* mesh, size_t triangle, const floa
 
 // How much of the sample a line of the triangle's edges covers. Edge values are linear on the
 // screen, so their gradients turn them into distances.
-static float EdgeCoverage(const TriangleSetup* s, const double e[3], const knDVec3* h[3],
+static float EdgeCoverage(const knTriangleSetup* s, const double e[3], const knDVec3* h[3],
                           float width, int samples)
 {
     float half = 0.5f * width * (float)samples;
@@ -137,35 +137,35 @@ static float EdgeCoverage(const TriangleSetup* s, const double e[3], const knDVe
         {
             continue;
         }
-        coverage = Greatest(coverage, Clamp01(half + 0.5f - (float)(e[i] / slope)));
+        coverage = knGreatest(coverage, knClamp01(half + 0.5f - (float)(e[i] / slope)));
         // the height of the triangle over this edge
-        double height = h[i]->z > NEAR_DEPTH ? 1.0 / (s->inverseDet * slope * h[i]->z) : 1.0e9;
-        thinnest = Least(thinnest, (float)height);
+        double height = h[i]->z > KN_NEAR_DEPTH ? 1.0 / (s->inverseDet * slope * h[i]->z) : 1.0e9;
+        thinnest = knLeast(thinnest, (float)height);
     }
     // triangles hardly wider than their lines would turn black
-    return coverage * Clamp01(thinnest / (8.0f * half + 1.0f));
+    return coverage * knClamp01(thinnest / (8.0f * half + 1.0f));
 }
 
-static Patch SamplePatch(const ViewContext* c, TriangleCache* cache, uint32_t triangle, double x,
+static Patch SamplePatch(const knViewContext* c, TriangleCache* cache, uint32_t triangle, double x,
                          double y)
 {
-    const Scene* scene = c->scene;
+    const knPictureScene* scene = c->scene;
     const uint32_t* v = scene->triangles[triangle].v;
     const knDVec3* h[3] = {&c->bins->corners[v[0]], &c->bins->corners[v[1]],
                            &c->bins->corners[v[2]]};
     if (!cache->isValid || cache->triangle != triangle)
     {
-        cache->isValid = SetupTriangle(&cache->setup, h[0], h[1], h[2]);
+        cache->isValid = knSetupTriangle(&cache->setup, h[0], h[1], h[2]);
         cache->triangle = triangle;
     }
     double e[3];
-    EdgeValues(&cache->setup, x, y, e);
+    knEdgeValues(&cache->setup, x, y, e);
     double sum = e[0] + e[1] + e[2];
     float w[3] = {(float)(e[0] / sum), (float)(e[1] / sum), (float)(e[2] / sum)};
 
     uint32_t meshIndex = scene->meshOfTriangle[triangle];
     const knPictureMesh* mesh = &scene->meshes[meshIndex];
-    size_t local = triangle - scene->firstTriangles[meshIndex];
+    size_t local = triangle - scene->places[meshIndex].firstTriangle;
     knVec3 corners[3] = {scene->positions[v[0]], scene->positions[v[1]], scene->positions[v[2]]};
     Patch p = {.mesh = meshIndex, .count = 1, .point = Mix(corners, w)};
     p.geometricNormal =
@@ -179,8 +179,8 @@ static Patch SamplePatch(const ViewContext* c, TriangleCache* cache, uint32_t tr
         knVec3 normals[3];
         for (int i = 0; i < 3; i++)
         {
-            normals[i] = knNormalize(
-                knRotate(mesh->transform.rotation, mesh->cornerNormals[3 * local + (size_t)i]));
+            normals[i] = knNormalize(knRotate(scene->places[meshIndex].rotation,
+                                              mesh->cornerNormals[3 * local + (size_t)i]));
         }
         knVec3 smooth = knNormalize(knScale(side, Mix(normals, w)));
         float agreement = knDot(smooth, p.geometricNormal);
@@ -242,7 +242,7 @@ static void FinishPatch(Patch* patch)
     patch->shadowPoint = knScale(scale, patch->shadowPoint);
     patch->normal = knNormalize(patch->normal);
     patch->geometricNormal = knNormalize(patch->geometricNormal);
-    patch->color = LinearFromSrgb(knScale(scale, patch->color));
+    patch->color = knLinearFromSrgb(knScale(scale, patch->color));
     patch->edge *= scale;
 }
 
@@ -268,61 +268,61 @@ static float Interreflect(float open, float albedo)
     float a = 2.0404f * albedo - 0.3324f;
     float b = -4.7951f * albedo + 0.6417f;
     float c = 2.7552f * albedo + 0.6903f;
-    return Greatest(1.0f, (open * a + b) * open + c);
+    return knGreatest(1.0f, (open * a + b) * open + c);
 }
 
-static knVec3 DiffuseLight(const ViewContext* c, const Patch* p, knVec3 sun, const SkyLight* sky)
+static knVec3 DiffuseLight(const Patch* p, knVec3 sun, const knSkyLight* sky)
 {
     knVec3 bounced = knMakeVec3(sky->light.x * Interreflect(sky->openness, p->color.x),
                                 sky->light.y * Interreflect(sky->openness, p->color.y),
                                 sky->light.z * Interreflect(sky->openness, p->color.z));
-    (void)c;
     return Multiply(p->color, knAdd(sun, bounced));
 }
 
-static knVec3 ShadePatch(const ViewContext* c, const Patch* p)
+static knVec3 ShadePatch(const knViewContext* c, const Patch* p)
 {
     knVec3 eye = knNormalize(knSub(c->camera.eye, p->point));
     knVec3 n = p->normal;
     knVec3 l = c->lights->sunDirection;
-    float nv = Greatest(knDot(n, eye), 0.02f);
-    float nl = Greatest(knDot(n, l), 0.0f);
-    float visible = nl > 0.0f ? SunVisibility(c->lights, p->shadowPoint, p->geometricNormal) : 0.0f;
-    SkyLight sky = GatherSky(c->lights, c->scene, p->point, n, p->geometricNormal);
-    knVec3 color = DiffuseLight(c, p, knScale(nl * visible, sunLight), &sky);
+    float nv = knGreatest(knDot(n, eye), 0.02f);
+    float nl = knGreatest(knDot(n, l), 0.0f);
+    float visible =
+        nl > 0.0f ? knSunVisibility(c->lights, p->shadowPoint, p->geometricNormal) : 0.0f;
+    knSkyLight sky = knGatherSky(c->lights, c->scene, p->point, n, p->geometricNormal);
+    knVec3 color = DiffuseLight(p, knScale(nl * visible, sunLight), &sky);
 
     knVec3 half = knNormalize(knAdd(eye, l));
-    float shine = Specular(nl, nv, Clamp01(knDot(n, half)), Clamp01(knDot(eye, half)));
-    color = knAddScaled(color, Least(shine, 4.0f) * visible, sunLight);
-    float grazing = Power5(1.0f - Clamp01(nv));
+    float shine = Specular(nl, nv, knClamp01(knDot(n, half)), knClamp01(knDot(eye, half)));
+    color = knAddScaled(color, knLeast(shine, 4.0f) * visible, sunLight);
+    float grazing = Power5(1.0f - knClamp01(nv));
     knVec3 mirror = knSub(knScale(2.0f * knDot(n, eye), n), eye);
     color = knAddScaled(color, (0.035f + 0.4f * grazing) * sky.openness,
-                        StudioRadiance(c->lights, mirror));
+                        knStudioRadiance(c->lights, mirror));
     // from behind and above: parts dark objects from the backdrop
     knVec3 behind = knNormalize(knAddScaled(knNeg(c->camera.back), 0.9f, c->camera.up));
-    float away = 1.0f - Clamp01(nv);
-    float rim = away * away * away * Greatest(0.0f, knDot(n, behind)) * sky.openness;
+    float away = 1.0f - knClamp01(nv);
+    float rim = away * away * away * knGreatest(0.0f, knDot(n, behind)) * sky.openness;
     color = knAddScaled(color, rim, rimLight);
     color = ToneMap(knScale(c->view->exposure, color));
-    knVec3 line = LinearFromSrgb(c->scene->meshes[p->mesh].edgeColor);
+    knVec3 line = knLinearFromSrgb(c->scene->meshes[p->mesh].edgeColor);
     return knLerp(color, line, 0.85f * p->edge);
 }
 
-static knVec3 Backdrop(const ViewContext* c, double x, double y)
+static knVec3 Backdrop(const knViewContext* c, double x, double y)
 {
     float u = (float)(x / c->width) - 0.5f;
     float v = (float)(y / c->height) - 0.5f;
-    knVec3 top = LinearFromSrgb(c->view->backgroundTop);
-    knVec3 bottom = LinearFromSrgb(c->view->backgroundBottom);
-    float vignette = 1.0f - 0.25f * Smooth(0.25f, 1.0f, sqrtf(u * u + v * v) * 1.25f);
-    return knScale(vignette, knLerp(top, bottom, Smooth(-0.5f, 0.5f, v)));
+    knVec3 top = knLinearFromSrgb(c->view->backgroundTop);
+    knVec3 bottom = knLinearFromSrgb(c->view->backgroundBottom);
+    float vignette = 1.0f - 0.25f * knSmoothStep(0.25f, 1.0f, sqrtf(u * u + v * v) * 1.25f);
+    return knScale(vignette, knLerp(top, bottom, knSmoothStep(-0.5f, 0.5f, v)));
 }
 
 // The floor is the backdrop itself: only the shadows on it are drawn, and they fade out.
-static knVec3 ShadeBackground(const ViewContext* c, double x, double y)
+static knVec3 ShadeBackground(const knViewContext* c, double x, double y)
 {
     knVec3 color = Backdrop(c, x, y);
-    const Camera* camera = &c->camera;
+    const knPictureEye* camera = &c->camera;
     float height = camera->eye.y - c->scene->groundHeight;
     knVec3 ray = knAddScaled(knScale((float)((x - camera->centerX) / camera->scale), camera->right),
                              (float)((camera->centerY - y) / camera->scale), camera->up);
@@ -333,41 +333,76 @@ static knVec3 ShadeBackground(const ViewContext* c, double x, double y)
     }
     knVec3 point = knAddScaled(camera->eye, height / -ray.y, ray);
     float reach = sqrtf(point.x * point.x + point.z * point.z);
-    float fade = 1.0f - Smooth(1.5f, GROUND_REACH, reach);
+    float fade = 1.0f - knSmoothStep(1.5f, KN_GROUND_REACH, reach);
     if (!(fade > 0.0f))
     {
         return color;
     }
     knVec3 up = {0.0f, 0.0f, 0.0f};
-    float sun = SunVisibility(c->lights, point, up);
-    float open = GroundOpenness(c->lights, point);
+    float sun = knSunVisibility(c->lights, point, up);
+    float open = knGroundOpenness(c->lights, point);
     float lit = 0.42f * sun + 0.58f * open * (0.35f + 0.65f * open);
     return knScale(1.0f - fade * (1.0f - lit), color);
 }
 
-static knVec3 ShadePixel(const ViewContext* c, const TileBuffer* buffer, int tile, int px, int py)
+// The samples of one pixel.
+typedef struct PixelSamples
 {
-    int samples = c->bins->samples;
-    int size = TILE_SIZE * samples;
-    int tileX = (tile % c->bins->tilesX) * size;
-    int tileY = (tile / c->bins->tilesX) * size;
-    Patch patches[MAX_PATCHES];
+    const uint32_t* triangles; // the first one
+    int stride;                // from row to row
+    int count;                 // per axis
+    int x, y;                  // of the first one in the view
+} PixelSamples;
+
+// Most pixels lie in one triangle: their centre speaks for all samples, unless lines cross them.
+static bool IsUniform(const knPictureScene* scene, const PixelSamples* s)
+{
+    uint32_t first = s->triangles[0];
+    for (int i = 1; i < s->count * s->count; i++)
+    {
+        if (s->triangles[i / s->count * s->stride + i % s->count] != first)
+        {
+            return false;
+        }
+    }
+    return first != KN_NONE && !(scene->meshes[scene->meshOfTriangle[first]].edgeWidth > 0.0f);
+}
+
+// Returns how many patches there are; the samples that hit nothing are counted.
+static int GatherPatches(const knViewContext* c, const PixelSamples* s, Patch* patches,
+                         int* emptyCount)
+{
     TriangleCache cache = {.isValid = false};
     int patchCount = 0;
-    int emptyCount = 0;
-    for (int i = 0; i < samples * samples; i++)
+    for (int i = 0; i < s->count * s->count; i++)
     {
-        int x = px * samples + i % samples;
-        int y = py * samples + i / samples;
-        uint32_t triangle = buffer->triangle[y * size + x];
-        if (triangle == NOTHING)
+        int x = i % s->count;
+        int y = i / s->count;
+        uint32_t triangle = s->triangles[y * s->stride + x];
+        if (triangle == KN_NONE)
         {
-            emptyCount++;
+            *emptyCount += 1;
             continue;
         }
-        Patch sample = SamplePatch(c, &cache, triangle, tileX + x, tileY + y);
+        Patch sample = SamplePatch(c, &cache, triangle, s->x + x, s->y + y);
         patchCount = AddSample(patches, patchCount, &sample);
     }
+    return patchCount;
+}
+
+static knVec3 ShadePixel(const knViewContext* c, const PixelSamples* s)
+{
+    double middle = 0.5 * (s->count - 1);
+    if (IsUniform(c->scene, s))
+    {
+        TriangleCache cache = {.isValid = false};
+        Patch patch = SamplePatch(c, &cache, s->triangles[0], s->x + middle, s->y + middle);
+        FinishPatch(&patch);
+        return ShadePatch(c, &patch);
+    }
+    Patch patches[MAX_PATCHES];
+    int emptyCount = 0;
+    int patchCount = GatherPatches(c, s, patches, &emptyCount);
     knVec3 sum = {0.0f, 0.0f, 0.0f};
     for (int i = 0; i < patchCount; i++)
     {
@@ -376,23 +411,26 @@ static knVec3 ShadePixel(const ViewContext* c, const TileBuffer* buffer, int til
     }
     if (emptyCount > 0)
     {
-        double x = (double)tileX / samples + px + 0.5;
-        double y = (double)tileY / samples + py + 0.5;
+        double x = (s->x + middle + 0.5) / s->count;
+        double y = (s->y + middle + 0.5) / s->count;
         sum = knAddScaled(sum, (float)emptyCount, ShadeBackground(c, x, y));
     }
-    return knScale(1.0f / (float)(samples * samples), sum);
+    return knScale(1.0f / (float)(s->count * s->count), sum);
 }
 
-void ShadeTile(const ViewContext* c, int tile, const TileBuffer* buffer)
+void knShadeTile(const knViewContext* c, int tile, const knTileBuffer* buffer)
 {
-    int left = (tile % c->bins->tilesX) * TILE_SIZE;
-    int top = (tile / c->bins->tilesX) * TILE_SIZE;
-    for (int y = 0; y < TILE_SIZE && top + y < c->height; y++)
+    int left = (tile % c->bins->tilesX) * KN_TILE_SIZE;
+    int top = (tile / c->bins->tilesX) * KN_TILE_SIZE;
+    int samples = c->bins->samples;
+    int stride = KN_TILE_SIZE * samples;
+    for (int y = 0; y < KN_TILE_SIZE && top + y < c->height; y++)
     {
-        for (int x = 0; x < TILE_SIZE && left + x < c->width; x++)
+        for (int x = 0; x < KN_TILE_SIZE && left + x < c->width; x++)
         {
-            knVec3 color = ShadePixel(c, buffer, tile, x, y);
-            StorePixel(c->picture, c->x + left + x, c->y + top + y, color);
+            PixelSamples s = {buffer->triangle + samples * (y * stride + x), stride, samples,
+                              samples * (left + x), samples * (top + y)};
+            knStorePixel(c->picture, c->x + left + x, c->y + top + y, ShadePixel(c, &s));
         }
     }
 }

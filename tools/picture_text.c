@@ -250,8 +250,8 @@ static void BlendPixel(knPicture* picture, int x, int y, knVec3 color, float cov
 {
     uint8_t* pixel = picture->pixels + 3 * ((size_t)y * (size_t)picture->width + (size_t)x);
     knVec3 old = {(float)pixel[0] / 255.0f, (float)pixel[1] / 255.0f, (float)pixel[2] / 255.0f};
-    knVec3 mixed = knLerp(LinearFromSrgb(old), color, coverage);
-    knVec3 c = SrgbFromLinear(mixed);
+    knVec3 mixed = knLerp(knLinearFromSrgb(old), color, coverage);
+    knVec3 c = knSrgbFromLinear(mixed);
     pixel[0] = (uint8_t)(255.0f * c.x + 0.5f);
     pixel[1] = (uint8_t)(255.0f * c.y + 0.5f);
     pixel[2] = (uint8_t)(255.0f * c.z + 0.5f);
@@ -290,10 +290,10 @@ static void DrawGlyph(knPicture* picture, const Glyph* glyph, Point at, float sc
     }
 }
 
-void DrawLabel(knPicture* picture, const knPictureLabel* label)
+void knDrawLabel(knPicture* picture, const knPictureLabel* label)
 {
     float scale = label->size / LINE_UNITS;
-    knVec3 color = LinearFromSrgb(label->color);
+    knVec3 color = knLinearFromSrgb(label->color);
     const char* text = label->text;
     for (int line = 0; text; line++)
     {
