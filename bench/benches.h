@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// Every bench there is; the table in main.c gives their order.
+
+#include "bench/bench.h"
+
+extern const knBench knBenchArena;
+extern const knBench knBenchAssetLoad;
+extern const knBench knBenchCook;
+extern const knBench knBenchTasks;
+extern const knBench knBenchTopology;
