@@ -63,8 +63,13 @@ knBenchRow knBenchRun_MakeRow(const knBenchRun* run, const char* caseName, const
                               const char* unit)
 {
     double none = (double)NAN;
-    knBenchRow row = {
-        .ours = none, .peer = none, .ratio = none, .paper = none, .worst = none, .peerWorst = none};
+    knBenchRow row = {.ours = none,
+                      .peer = none,
+                      .ratio = none,
+                      .paper = none,
+                      .worst = none,
+                      .peerWorst = none,
+                      .foreignLoad = none};
     snprintf(row.bench, sizeof row.bench, "%s", run->bench);
     snprintf(row.caseName, sizeof row.caseName, "%s", caseName);
     snprintf(row.metric, sizeof row.metric, "%s", metric);

@@ -79,6 +79,7 @@ static void RowsBeginWithTheAgreedKeys(void** state)
         "[\n  {\"bench\": \"b\", \"case\": \"c\", \"metric\": \"m\", \"ours\": 2, "
         "\"peer\": null, \"ratio\": null, \"paper\": null, \"unit\": \"ms\", ";
     assert_memory_equal(written, expected, strlen(expected));
+    assert_non_null(strstr(written, "\"foreignLoad\": null}"));
     free(written);
 }
 
