@@ -260,21 +260,13 @@ static void Measure(knDoctor* doctor)
     doctor->report->volume = knDoctor_Volume(doctor);
     for (size_t t = 0; t < soup->triangleCount; ++t)
     {
-        const uint32_t* v = soup->triangles[t].v;
-        knDVec3 o = knToDouble(soup->positions[v[0]]);
-        knDVec3 cross = knDCross(knDSub(knToDouble(soup->positions[v[1]]), o),
-                                 knDSub(knToDouble(soup->positions[v[2]]), o));
-        doctor->report->area += 0.5 * knDLength(cross);
+        doctor->report->area += knSoup_TriangleArea(soup, t);
     }
 }
 
 static knResult Treat(knSoup* soup, const knDoctorOptions* options, knDoctorReport* report)
 {
-    knDoctor doctor = {.soup = soup,
-                       .options = options,
-                       .report = report,
-                       .scale = 1.0,
-                       .volumeBefore = (double)NAN};
+    knDoctor doctor = {.soup = soup, .options = options, .report = report, .scale = 1.0};
     report->triangleCount = soup->triangleCount;
     report->vertexCount = soup->positionCount;
     report->bounds = knEmptyBox();

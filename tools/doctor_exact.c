@@ -7,16 +7,25 @@ static int Sign(double value)
     return (value > 0.0) - (value < 0.0);
 }
 
+#define TURN_ERROR 3.3306690738754716e-16 // Shewchuk's ccwerrboundA
+
 static int Side(const knPoint* a, const knPoint* b, const knPoint* c, const knPoint* d)
 {
     return Sign(knOrient3d(a->c, b->c, c->c, d->c));
 }
 
-// The turn of a, b, c in the plane without `axis`. The determinant with a point lifted by 1/2 is
-// half the one in the plane, so the sign is exact too.
+// The turn of a, b, c in the plane without `axis`. Where rounding might decide, the determinant
+// with a point lifted by 1/2 is half the one in the plane, so its exact sign is the one that is
+// wanted.
 static int Turn(int axis, const knPoint* a, const knPoint* b, const knPoint* c)
 {
     int x = (axis + 1) % 3, y = (axis + 2) % 3;
+    double left = (b->c[x] - a->c[x]) * (c->c[y] - a->c[y]);
+    double right = (b->c[y] - a->c[y]) * (c->c[x] - a->c[x]);
+    if (fabs(left - right) > TURN_ERROR * (fabs(left) + fabs(right)))
+    {
+        return Sign(left - right);
+    }
     const double p[3] = {a->c[x], a->c[y], 0.0};
     const double q[3] = {b->c[x], b->c[y], 0.0};
     const double r[3] = {c->c[x], c->c[y], 0.0};
@@ -24,14 +33,29 @@ static int Turn(int axis, const knPoint* a, const knPoint* b, const knPoint* c)
     return Sign(knOrient3d(p, q, r, lifted));
 }
 
-// An axis along which the triangle has area when seen; -1 when it has none at all.
+// The axis along which a triangle probably looks largest.
+static int BestAxis(const knPoint* a, const knPoint* b, const knPoint* c)
+{
+    double n[3];
+    for (int k = 0; k < 3; ++k)
+    {
+        int x = (k + 1) % 3, y = (k + 2) % 3;
+        n[k] = fabs((b->c[x] - a->c[x]) * (c->c[y] - a->c[y]) -
+                    (b->c[y] - a->c[y]) * (c->c[x] - a->c[x]));
+    }
+    return n[0] >= n[1] && n[0] >= n[2] ? 0 : n[1] >= n[2] ? 1 : 2;
+}
+
+// An axis along which the triangle has area when seen; -1 when it has none at all. The likeliest is
+// asked first: the exact test is quick where it is far from zero.
 static int ViewAxis(const knPoint* a, const knPoint* b, const knPoint* c)
 {
-    for (int axis = 0; axis < 3; ++axis)
+    int first = BestAxis(a, b, c);
+    for (int i = 0; i < 3; ++i)
     {
-        if (Turn(axis, a, b, c) != 0)
+        if (Turn((first + i) % 3, a, b, c) != 0)
         {
-            return axis;
+            return (first + i) % 3;
         }
     }
     return -1;
@@ -163,9 +187,38 @@ static bool AllOnOneSide(const knPoint t[3], const knPoint* p, int count)
     return first != 0;
 }
 
+// Seen along the axis, does an edge of s (one at the shared vertex, if there is one) have s on one
+// side and the rest of t strictly on the other? Then they meet in what they share at most. This is
+// quick where the tests in space are slowest: for neighbours in almost one plane.
+static bool EdgeSeparates(int axis, const knPoint s[3], const knPoint t[3], int shared)
+{
+    static const int edges[3][3] = {{0, 1, 2}, {2, 0, 1}, {1, 2, 0}};
+    for (int e = 0; e < 3 - shared; ++e)
+    {
+        const knPoint *p = &s[edges[e][0]], *q = &s[edges[e][1]];
+        int side = Turn(axis, p, q, &s[edges[e][2]]);
+        bool separates = side != 0;
+        for (int k = shared; k < 3 && separates; ++k)
+        {
+            separates = Turn(axis, p, q, &t[k]) == -side;
+        }
+        if (separates)
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool AreSeparated(const knPoint s[3], const knPoint t[3], int shared)
+{
+    int axis = BestAxis(&s[0], &s[1], &s[2]);
+    return EdgeSeparates(axis, s, t, shared) || EdgeSeparates(axis, t, s, shared);
+}
+
 static bool ApartMeet(const knPoint s[3], const knPoint t[3])
 {
-    if (AllOnOneSide(s, t, 3) || AllOnOneSide(t, s, 3))
+    if (AreSeparated(s, t, 0) || AllOnOneSide(s, t, 3) || AllOnOneSide(t, s, 3))
     {
         return false;
     }
@@ -183,22 +236,24 @@ static bool ApartMeet(const knPoint s[3], const knPoint t[3])
 // s[0] == t[0]: an overlap is convex and holds that vertex, so it reaches an opposite edge.
 static bool VertexMeet(const knPoint s[3], const knPoint t[3])
 {
-    if (AllOnOneSide(s, &t[1], 2) || AllOnOneSide(t, &s[1], 2))
+    if (AreSeparated(s, t, 1) || AllOnOneSide(s, &t[1], 2) || AllOnOneSide(t, &s[1], 2))
     {
         return false;
     }
     return knSegmentMeetsTriangle(&s[1], t) || knSegmentMeetsTriangle(&t[1], s);
 }
 
-// s[0], s[1] are t's too: they meet elsewhere only when one is folded onto the other.
+// s[0], s[1] are t's too: they meet elsewhere only when one is folded onto the other. Whether the
+// apices lie on one side of the edge is asked first: of good neighbours they do not, and most often
+// that is far from a tie, while good neighbours in one plane are a tie for the other question.
 static bool EdgeMeet(const knPoint s[3], const knPoint* apex)
 {
-    if (Side(&s[0], &s[1], &s[2], apex) != 0)
+    int axis = ViewAxis(&s[0], &s[1], &s[2]);
+    if (axis >= 0 && Turn(axis, &s[0], &s[1], apex) * Turn(axis, &s[0], &s[1], &s[2]) < 0)
     {
         return false;
     }
-    int axis = ViewAxis(&s[0], &s[1], &s[2]);
-    return axis < 0 || Turn(axis, &s[0], &s[1], apex) * Turn(axis, &s[0], &s[1], &s[2]) >= 0;
+    return Side(&s[0], &s[1], &s[2], apex) == 0;
 }
 
 // Brings shared vertices to the front of both; returns how many.

@@ -7,7 +7,7 @@
 #include "doctor.h"
 
 #define KN_NO_HALF    KN_NONE
-#define KN_MAX_CHANGE 0.01 // of the volume, by cutting out and filling
+#define KN_MAX_CHANGE 0.01 // of the volume or the area, by cutting out and filling
 #define KN_SHEET_NOTE                                                                              \
     "a sheet has no inside to break: give it a thickness in your modelling tool, or delete it"
 
@@ -16,12 +16,13 @@ typedef struct knDoctor
     knSoup* soup;
     const knDoctorOptions* options;
     knDoctorReport* report;
-    double scale;        // a power of two: coordinates times scale lie in [-0.5, 0.5], exactly
-    float tolerance;     // m, for rims
-    bool hopeless;       // nothing more can be said: stop
-    bool blocked;        // refused: go on looking, but repair no more
-    bool filled;         // holes were filled, so a flat component is a sheet
-    double volumeBefore; // before triangles were cut out; NAN when none were
+    double scale;    // a power of two: coordinates times scale lie in [-0.5, 0.5], exactly
+    float tolerance; // m, for rims
+    bool hopeless;   // nothing more can be said: stop
+    bool blocked;    // refused: go on looking, but repair no more
+    bool filled;     // holes were filled, so a flat component is a sheet
+    bool cleaned;    // no triangle has come or changed since duplicates were looked for
+    bool rimless;    // no edge is open
 } knDoctor;
 
 typedef knResult knDoctorStep(knDoctor* doctor);
@@ -52,6 +53,7 @@ typedef struct knTopology
     uint32_t* corners;           // half-edges by the vertex they leave
 } knTopology;
 
+// No triangle may name a vertex twice.
 knResult knBuildTopology(knTopology* topology, const knSoup* soup);
 void knDestroyTopology(knTopology* topology);
 
@@ -156,14 +158,17 @@ bool knSegmentMeetsTriangle(const knPoint segment[2], const knPoint triangle[3])
 // meets an edge, a vertex or the plane in an end.
 int knSegmentCrosses(const knPoint segment[2], const knPoint triangle[3]);
 
-// How many pairs meet; `involved` per triangle. Gives up counting far beyond what can be repaired.
-knResult knFindIntersections(const knSoup* soup, double scale, bool* involved, size_t* pairCount);
+// How many pairs meet of which one at least is triangle `first` or later; `involved` per triangle.
+// Gives up counting far beyond what can be repaired.
+knResult knFindIntersections(const knSoup* soup, double scale, size_t first, bool* involved,
+                             size_t* pairCount);
 
 // May so many triangles be cut out and filled in again?
 bool knDoctor_IsFew(const knDoctor* doctor, size_t triangleCount);
 
 // Volume of the triangles by the divergence theorem, about the centre of the box.
 double knDoctor_Volume(const knDoctor* doctor);
+double knSoup_TriangleArea(const knSoup* soup, size_t triangle);
 knResult knSoup_TurnTriangle(knSoup* soup, size_t triangle);
 
 // Loops of open edges: those of at most maxEdges are filled, the others counted in `left`.

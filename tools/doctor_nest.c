@@ -102,13 +102,6 @@ knResult knDoctor_CheckVolume(knDoctor* doctor)
     }
     knDoctor_Judge(doctor, kn_defectZeroVolume, kn_actionRefuse, KN_SHEET_NOTE);
     DestroyNest(&n);
-    double before = doctor->volumeBefore;
-    if (!isnan(before) && fabs(knDoctor_Volume(doctor) - before) > KN_MAX_CHANGE * fabs(before))
-    {
-        knDoctor_Judge(doctor, kn_defectNonManifoldEdge, kn_actionRefuse,
-                       "cutting them out would change the shape: separate the parts that share an "
-                       "edge in your modelling tool");
-    }
     return kn_success;
 }
 
@@ -272,7 +265,8 @@ knResult knDoctor_Nest(knDoctor* doctor)
     }
     // an open or one-sided surface has no inside to lie in
     bool closed = !doctor->blocked || knDoctor_Has(doctor, kn_defectSelfIntersection);
-    if (closed && n.count > 1)
+    // and one that crosses another lies neither in it nor outside
+    if (!doctor->blocked && n.count > 1)
     {
         result = FindDepths(&n);
     }

@@ -167,3 +167,12 @@ double knDoctor_Volume(const knDoctor* doctor)
     }
     return sum / 6.0;
 }
+
+double knSoup_TriangleArea(const knSoup* soup, size_t triangle)
+{
+    const uint32_t* v = soup->triangles[triangle].v;
+    knDVec3 o = knToDouble(soup->positions[v[0]]);
+    knDVec3 cross = knDCross(knDSub(knToDouble(soup->positions[v[1]]), o),
+                             knDSub(knToDouble(soup->positions[v[2]]), o));
+    return 0.5 * knDLength(cross);
+}

@@ -202,6 +202,7 @@ static knResult SplitRound(knDoctor* doctor, bool* any)
     if (result == kn_success)
     {
         *any = s.count > 0;
+        doctor->cleaned &= !*any;
         result = ApplyAll(doctor, &s);
     }
     knRelease(a, s.splits, s.capacity, sizeof(RimSplit));
@@ -214,7 +215,7 @@ static knResult SplitRound(knDoctor* doctor, bool* any)
 knResult knDoctor_SplitTJunctions(knDoctor* doctor)
 {
     knResult result = kn_success;
-    bool any = true;
+    bool any = !doctor->rimless;
     for (int round = 0; any && round < MAX_SPLIT_ROUNDS && result == kn_success; ++round)
     {
         result = SplitRound(doctor, &any);

@@ -266,14 +266,20 @@ static size_t ReportBadEdges(knDoctor* doctor, const knTopology* t, bool report)
     return count;
 }
 
-static size_t CountFlags(const bool* flags, size_t count)
+// Few triangles and little area: then filling the gap cannot change the shape much.
+static bool MayCut(const knDoctor* doctor, const bool* flags)
 {
-    size_t sum = 0;
-    for (size_t i = 0; i < count; ++i)
+    const knSoup* soup = doctor->soup;
+    size_t count = 0;
+    double part = 0.0, whole = 0.0;
+    for (size_t t = 0; t < soup->triangleCount; ++t)
     {
-        sum += flags[i];
+        double area = knSoup_TriangleArea(soup, t);
+        count += flags[t];
+        whole += area;
+        part += flags[t] ? area : 0.0;
     }
-    return sum;
+    return knDoctor_IsFew(doctor, count) && part <= KN_MAX_CHANGE * whole;
 }
 
 // Split what pairs up; cut out what does not, if it is little: the holes are filled later.
@@ -285,7 +291,7 @@ static knResult TreatEdges(Pairing* p, bool* cut)
     {
         return SplitPaired(p);
     }
-    if (!knDoctor_IsFew(doctor, CountFlags(p->bad, p->topology->triangleCount)))
+    if (!MayCut(doctor, p->bad))
     {
         knDoctor_Judge(doctor, kn_defectNonManifoldEdge, kn_actionRefuse,
                        "too many to repair: separate the parts that share an edge, or delete inner "
@@ -320,8 +326,6 @@ static knResult EdgeRound(knDoctor* doctor, bool report, bool* again)
     knDestroyTopology(&topology);
     if (result == kn_success && cut)
     {
-        doctor->volumeBefore =
-            isnan(doctor->volumeBefore) ? knDoctor_Volume(doctor) : doctor->volumeBefore;
         result = knDoctor_Drop(doctor, p.bad);
     }
     *again = result == kn_success && !doctor->blocked;

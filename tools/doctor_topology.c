@@ -3,18 +3,6 @@
 
 #include <string.h>
 
-static uint32_t LowEnd(const knTopology* t, uint32_t half)
-{
-    uint32_t a = knTopology_Origin(t, half), b = knTopology_Target(t, half);
-    return a < b ? a : b;
-}
-
-static uint32_t HighEnd(const knTopology* t, uint32_t half)
-{
-    uint32_t a = knTopology_Origin(t, half), b = knTopology_Target(t, half);
-    return a < b ? b : a;
-}
-
 // Sums counts so that starts[k] is the end of bucket k; filling from the back then leaves the
 // starts.
 static void SumCounts(uint32_t* starts, size_t count)
@@ -41,48 +29,80 @@ static void SortCorners(knTopology* t)
     }
 }
 
-// Two stable counting passes, by the high end and then by the low one: O(n), and equal edges keep
-// the order of their half-edges.
-static void SortHalves(knTopology* t, uint32_t* byHigh, uint32_t* starts)
+// Shell sort: most vertices have a dozen half-edges, a hub may have a million.
+static void SortKeys(uint64_t* keys, size_t count)
 {
-    size_t halves = 3 * t->triangleCount;
-    for (uint32_t h = 0; h < halves; ++h)
+    for (size_t gap = count > 1 ? count / 2 : 0; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
     {
-        starts[HighEnd(t, h)] += 1;
-    }
-    SumCounts(starts, t->vertexCount);
-    for (size_t h = halves; h-- > 0;)
-    {
-        byHigh[--starts[HighEnd(t, (uint32_t)h)]] = (uint32_t)h;
-    }
-    memset(starts, 0, (t->vertexCount + 1) * sizeof(uint32_t));
-    for (uint32_t h = 0; h < halves; ++h)
-    {
-        starts[LowEnd(t, h)] += 1;
-    }
-    SumCounts(starts, t->vertexCount);
-    for (size_t i = halves; i-- > 0;)
-    {
-        t->edgeHalves[--starts[LowEnd(t, byHigh[i])]] = byHigh[i];
+        for (size_t i = gap; i < count; ++i)
+        {
+            uint64_t moving = keys[i];
+            size_t k = i;
+            for (; k >= gap && keys[k - gap] > moving; k -= gap)
+            {
+                keys[k] = keys[k - gap];
+            }
+            keys[k] = moving;
+        }
     }
 }
 
-static void NumberEdges(knTopology* t)
+static uint64_t EdgeKey(uint32_t highEnd, uint32_t half)
 {
-    size_t halves = 3 * t->triangleCount;
-    for (size_t i = 0; i < halves; ++i)
+    return (uint64_t)highEnd << 32 | half;
+}
+
+// The half-edges whose low end is the vertex, by high end and then by index.
+static size_t ListKeys(const knTopology* t, uint32_t vertex, uint64_t* keys)
+{
+    size_t count = 0;
+    for (uint32_t i = t->cornerStarts[vertex]; i < t->cornerStarts[vertex + 1]; ++i)
     {
-        uint32_t h = t->edgeHalves[i];
-        uint32_t previous = i > 0 ? t->edgeHalves[i - 1] : h;
-        bool same =
-            i > 0 && LowEnd(t, previous) == LowEnd(t, h) && HighEnd(t, previous) == HighEnd(t, h);
-        if (!same)
+        uint32_t out = t->corners[i], in = out % 3 == 0 ? out + 2 : out - 1;
+        uint32_t target = knTopology_Target(t, out), origin = knTopology_Origin(t, in);
+        if (target > vertex)
         {
-            t->edgeStarts[t->edgeCount++] = (uint32_t)i;
+            keys[count++] = EdgeKey(target, out);
         }
-        t->halfEdges[h] = (uint32_t)(t->edgeCount - 1);
+        if (origin > vertex)
+        {
+            keys[count++] = EdgeKey(origin, in);
+        }
     }
-    t->edgeStarts[t->edgeCount] = (uint32_t)halves;
+    SortKeys(keys, count);
+    return count;
+}
+
+// Vertex by vertex, so that memory is walked once: O(n) but for the sorting at hubs.
+static void NumberEdges(knTopology* t, uint64_t* keys)
+{
+    uint32_t place = 0;
+    for (uint32_t v = 0; v < t->vertexCount; ++v)
+    {
+        size_t count = ListKeys(t, v, keys);
+        for (size_t i = 0; i < count; ++i)
+        {
+            uint32_t half = (uint32_t)keys[i];
+            if (i == 0 || keys[i] >> 32 != keys[i - 1] >> 32)
+            {
+                t->edgeStarts[t->edgeCount++] = place;
+            }
+            t->edgeHalves[place++] = half;
+            t->halfEdges[half] = (uint32_t)(t->edgeCount - 1);
+        }
+    }
+    t->edgeStarts[t->edgeCount] = place;
+}
+
+static size_t LargestValence(const knTopology* t)
+{
+    size_t largest = 0;
+    for (size_t v = 0; v < t->vertexCount; ++v)
+    {
+        size_t valence = t->cornerStarts[v + 1] - t->cornerStarts[v];
+        largest = valence > largest ? valence : largest;
+    }
+    return largest;
 }
 
 knResult knBuildTopology(knTopology* topology, const knSoup* soup)
@@ -99,24 +119,26 @@ knResult knBuildTopology(knTopology* topology, const knSoup* soup)
                     .halfEdges = knTake(a, halves, sizeof(uint32_t)),
                     .cornerStarts = knTake(a, vertices, sizeof(uint32_t)),
                     .corners = knTake(a, halves, sizeof(uint32_t))};
-    uint32_t* byHigh = knTake(a, halves, sizeof(uint32_t));
-    uint32_t* starts = knTake(a, vertices, sizeof(uint32_t));
-    bool ok = t.edgeStarts && t.edgeHalves && t.halfEdges && t.cornerStarts && t.corners &&
-              byHigh && starts;
+    bool ok = t.edgeStarts && t.edgeHalves && t.halfEdges && t.cornerStarts && t.corners;
     if (ok)
     {
         SortCorners(&t);
-        SortHalves(&t, byHigh, starts);
-        NumberEdges(&t);
-        *topology = t;
+        size_t keyCount = 2 * LargestValence(&t);
+        uint64_t* keys = knTake(a, keyCount, sizeof(uint64_t));
+        ok = keys != NULL;
+        if (ok)
+        {
+            NumberEdges(&t, keys);
+        }
+        knGive(a, keys, keyCount, sizeof(uint64_t));
     }
-    else
+    if (!ok)
     {
         knDestroyTopology(&t);
+        return kn_errorMemory;
     }
-    knGive(a, byHigh, halves, sizeof(uint32_t));
-    knGive(a, starts, vertices, sizeof(uint32_t));
-    return ok ? kn_success : kn_errorMemory;
+    *topology = t;
+    return kn_success;
 }
 
 void knDestroyTopology(knTopology* topology)

@@ -169,6 +169,11 @@ knResult knDoctor_CleanTriangles(knDoctor* doctor)
     knSoup* soup = doctor->soup;
     const knAllocator* a = &soup->allocator;
     size_t count = soup->triangleCount, tableSize = 16;
+    if (doctor->cleaned)
+    {
+        return kn_success;
+    }
+    doctor->cleaned = true;
     while (tableSize < 2 * count)
     {
         tableSize *= 2;
@@ -243,7 +248,7 @@ typedef struct NeedleState
 {
     bool* touched; // this round: the topology no longer holds there
     bool* dropped;
-    bool* reported;
+    bool reported;
     bool last; // round: what cannot be flipped is dropped
 } NeedleState;
 
@@ -298,14 +303,15 @@ static knResult NeedleRound(knDoctor* doctor, NeedleState* s, bool* any)
     {
         if (!s->touched[t] && knSoup_IsFlat(soup, doctor->scale, soup->triangles[t]))
         {
-            if (!s->reported[0])
+            if (!s->reported)
             {
                 knDoctor_FoundTriangle(doctor, kn_defectDegenerate, t);
             }
             result = TreatNeedle(doctor, &topology, s, (uint32_t)t);
         }
     }
-    s->reported[0] = true;
+    s->reported = true;
+    doctor->cleaned = doctor->rimless = false;
     knDestroyTopology(&topology);
     return result == kn_success ? knDoctor_Drop(doctor, s->dropped) : result;
 }
@@ -314,10 +320,9 @@ knResult knDoctor_FlipNeedles(knDoctor* doctor)
 {
     const knAllocator* a = &doctor->soup->allocator;
     size_t count = doctor->soup->triangleCount;
-    bool reported = false, any = true;
+    bool any = true;
     NeedleState s = {.touched = knTake(a, count, sizeof(bool)),
-                     .dropped = knTake(a, count, sizeof(bool)),
-                     .reported = &reported};
+                     .dropped = knTake(a, count, sizeof(bool))};
     knResult result = s.touched && s.dropped ? kn_success : kn_errorMemory;
     for (int round = 0; any && round < MAX_FLIP_ROUNDS && result == kn_success; ++round)
     {

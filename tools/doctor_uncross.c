@@ -53,9 +53,16 @@ static knResult CountComponents(const knSoup* soup, size_t* count)
     return numbers ? kn_success : kn_errorMemory;
 }
 
-// Cuts out what crosses with `rings` rings around it and fills the holes. `clean` tells whether the
-// surface is closed again.
-static knResult CutAndFill(knDoctor* doctor, bool* involved, int rings, bool* clean)
+// The state of an attempt to cut out what crosses.
+typedef struct Attempt
+{
+    size_t firstNew; // triangles from here on are patches; the others are known not to cross
+    bool stuck;      // the patches did not close the surface
+    bool done;       // nothing crosses any more
+} Attempt;
+
+// Cuts out what crosses with `rings` rings around it and fills the holes.
+static knResult CutAndFill(knDoctor* doctor, bool* involved, int rings, Attempt* attempt)
 {
     knResult result = kn_success;
     for (int i = 0; i < rings && result == kn_success; ++i)
@@ -63,51 +70,53 @@ static knResult CutAndFill(knDoctor* doctor, bool* involved, int rings, bool* cl
         result = GrowRing(doctor->soup, involved);
     }
     result = result == kn_success ? knDoctor_Drop(doctor, involved) : result;
+    attempt->firstNew = doctor->soup->triangleCount;
     knHoleJob job = {.maxEdges = MAX_RIM};
     result = result == kn_success ? knFillHoles(doctor, &job) : result;
     result = result == kn_success ? knSoup_Compact(doctor->soup, NULL) : result;
-    *clean = false;
-    if (result == kn_success && job.left == 0 && doctor->soup->triangleCount > 0)
+    bool closed = false;
+    if (result == kn_success && job.left == 0 && attempt->firstNew > 0)
     {
-        result = knSoup_IsManifold(doctor->soup, clean);
+        result = knSoup_IsManifold(doctor->soup, &closed);
     }
+    attempt->stuck = !closed;
     return result;
 }
 
-// One attempt from the state the soup is in; `done` when nothing crosses any more.
-static knResult UncrossRound(knDoctor* doctor, int rings, bool* stuck, bool* done)
+// A round with no rings only looks.
+static knResult UncrossRound(knDoctor* doctor, int rings, Attempt* attempt)
 {
     const knAllocator* a = &doctor->soup->allocator;
     size_t count = doctor->soup->triangleCount, pairs = 0;
     bool* involved = knTake(a, count, sizeof(bool));
-    knResult result = involved ? knFindIntersections(doctor->soup, doctor->scale, involved, &pairs)
+    knResult result = involved ? knFindIntersections(doctor->soup, doctor->scale, attempt->firstNew,
+                                                     involved, &pairs)
                                : kn_errorMemory;
-    bool clean = true;
-    *done = pairs == 0;
+    attempt->done = pairs == 0;
     if (result == kn_success && pairs > 0 && rings > 0)
     {
-        result = CutAndFill(doctor, involved, rings, &clean);
+        result = CutAndFill(doctor, involved, rings, attempt);
     }
-    *stuck = !clean;
     knGive(a, involved, count, sizeof(bool));
     return result;
 }
 
-static knResult TryUncross(knDoctor* doctor, bool* done)
+static knResult TryUncross(knDoctor* doctor, bool* involved, bool* done)
 {
     double before = knDoctor_Volume(doctor);
     size_t componentsBefore = 0, componentsAfter = 0;
-    bool stuck = false;
+    Attempt attempt = {0};
     knResult result = CountComponents(doctor->soup, &componentsBefore);
-    for (int round = 1; round <= MAX_ROUNDS && result == kn_success && !*done && !stuck; ++round)
+    result = result == kn_success ? CutAndFill(doctor, involved, 1, &attempt) : result;
+    for (int round = 2; round <= MAX_ROUNDS + 1 && result == kn_success; ++round)
     {
-        result = UncrossRound(doctor, round, &stuck, done);
+        if (!attempt.done && !attempt.stuck)
+        {
+            result = UncrossRound(doctor, round <= MAX_ROUNDS ? round : 0, &attempt);
+        }
     }
-    if (result == kn_success && !*done && !stuck)
-    {
-        result = UncrossRound(doctor, 0, &stuck, done);
-    }
-    if (result == kn_success && *done)
+    *done = result == kn_success && attempt.done && !attempt.stuck;
+    if (*done)
     {
         double change = fabs(knDoctor_Volume(doctor) - before);
         result = CountComponents(doctor->soup, &componentsAfter);
@@ -131,7 +140,7 @@ static size_t ReportCrossings(knDoctor* doctor, const bool* involved, size_t pai
     return triangles;
 }
 
-static knResult UncrossOrRestore(knDoctor* doctor, bool* done)
+static knResult UncrossOrRestore(knDoctor* doctor, bool* involved, bool* done)
 {
     knSoup before;
     knResult result = knCloneSoup(&before, doctor->soup);
@@ -139,7 +148,7 @@ static knResult UncrossOrRestore(knDoctor* doctor, bool* done)
     {
         return result;
     }
-    result = TryUncross(doctor, done);
+    result = TryUncross(doctor, involved, done);
     if (result == kn_success && !*done)
     {
         knDestroySoup(doctor->soup);
@@ -150,39 +159,22 @@ static knResult UncrossOrRestore(knDoctor* doctor, bool* done)
     return result;
 }
 
-static void RefuseCrossings(knDoctor* doctor)
-{
-    knDoctor_Judge(doctor, kn_defectSelfIntersection, kn_actionRefuse,
-                   "union the parts, or move them apart, in your modelling tool");
-    // what was pulled apart still touches: name the cause first
-    knDoctor_Judge(doctor, kn_defectNonManifoldEdge, kn_actionRefuse,
-                   "separate the parts that share an edge, or delete inner faces, in your "
-                   "modelling tool");
-    knDoctor_Judge(doctor, kn_defectNonManifoldVertex, kn_actionRefuse,
-                   "separate the parts that share a vertex in your modelling tool");
-}
-
 knResult knDoctor_Uncross(knDoctor* doctor)
 {
     const knAllocator* a = &doctor->soup->allocator;
-    size_t count = doctor->soup->triangleCount, pairs = 0, triangles = 0;
+    size_t count = doctor->soup->triangleCount, pairs = 0;
     bool* involved = knTake(a, count, sizeof(bool));
     bool done = false;
-    knResult result = involved ? knFindIntersections(doctor->soup, doctor->scale, involved, &pairs)
-                               : kn_errorMemory;
-    if (result == kn_success)
+    knResult result = involved
+                          ? knFindIntersections(doctor->soup, doctor->scale, 0, involved, &pairs)
+                          : kn_errorMemory;
+    if (result == kn_success && pairs > 0)
     {
-        triangles = ReportCrossings(doctor, involved, pairs);
+        size_t triangles = ReportCrossings(doctor, involved, pairs);
+        bool may = !doctor->blocked && knDoctor_IsFew(doctor, triangles);
+        result = may ? UncrossOrRestore(doctor, involved, &done) : kn_success;
     }
     knGive(a, involved, count, sizeof(bool));
-    if (result != kn_success || pairs == 0)
-    {
-        return result;
-    }
-    if (!doctor->blocked && knDoctor_IsFew(doctor, triangles))
-    {
-        result = UncrossOrRestore(doctor, &done);
-    }
     if (done)
     {
         knDoctor_Judge(doctor, kn_defectSelfIntersection, kn_actionRepair,
@@ -190,7 +182,8 @@ knResult knDoctor_Uncross(knDoctor* doctor)
     }
     else
     {
-        RefuseCrossings(doctor);
+        knDoctor_Judge(doctor, kn_defectSelfIntersection, kn_actionRefuse,
+                       "union the parts, or move them apart, in your modelling tool");
     }
     return result;
 }

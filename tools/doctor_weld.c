@@ -213,7 +213,8 @@ static knResult SearchRims(knDoctor* doctor, const knTopology* topology, RimSear
     knBoxTree tree;
     size_t openCount = knTopology_MarkRim(topology, onRim);
     size_t rimCount = ListRim(topology, onRim, doctor->soup, rim, boxes);
-    if (openCount == 0)
+    doctor->rimless = openCount == 0;
+    if (doctor->rimless)
     {
         return kn_success;
     }
@@ -230,6 +231,7 @@ static knResult SearchRims(knDoctor* doctor, const knTopology* topology, RimSear
                            "rims that lie within %g m of each other are joined",
                            (double)doctor->tolerance);
             ApplyMap(doctor->soup, s->leaders);
+            doctor->cleaned = false;
         }
         else
         {
