@@ -22,13 +22,15 @@ typedef struct Kitchen
 
 knCookOptions knDefaultCookOptions(void)
 {
-    return (knCookOptions){
+    knCookOptions options = {
         .import = {.scale = 1.0, .limits = {.seconds = 120.0, .megabytes = 8192}},
         .doctor = knDefaultDoctorOptions(),
         .tet = knDefaultTetOptions(),
         .material = *knFindMaterialPreset("ceramic"),
         .creaseDegrees = 60.0f,
     };
+    options.doctor.severalComponents = true;
+    return options;
 }
 
 const char* knCookStageName(knCookStage stage)

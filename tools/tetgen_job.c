@@ -141,6 +141,7 @@ knResult knTetJob_Run(knTetJob* job, const char* switches, knRawTets* raw, knCon
     job->stats->runCount += 1;
     knBuffer answer = knMakeBuffer(job->allocator);
     knResult result = knRunContained(RunContained, job, job->options->limits, &answer, report);
+    job->stats->seconds += report->seconds;
     result = result == kn_success ? Receive(job, &answer, raw) : result;
     knDestroyBuffer(&answer);
     if (result != kn_success)

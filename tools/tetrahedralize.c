@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_REFINE_ROUNDS 8
+#define MAX_REFINE_ROUNDS 10
 #define MAX_TARGET_RUNS   8
 
 knTetOptions knDefaultTetOptions(void)
@@ -173,67 +173,165 @@ static bool IsFarFromAdded(const knTetJob* job, size_t firstAdded, knDVec3 p, do
     return true;
 }
 
+// The edges of a tetrahedron that are too long, as a bit mask; measures on the way.
+static unsigned OverlongEdges(knTetJob* job, const knRawTets* raw, size_t tet, double limit)
+{
+    unsigned mask = 0;
+    for (int e = 0; e < 6; ++e)
+    {
+        knDVec3 a = RawPoint(raw, raw->tets[4 * tet + knTetEdgeCorners[e][0]]);
+        knDVec3 b = RawPoint(raw, raw->tets[4 * tet + knTetEdgeCorners[e][1]]);
+        double length = knDLength(knDSub(a, b));
+        job->stats->longestInterior = fmax(job->stats->longestInterior, length / job->scale);
+        // rounding must not make an edge of exactly the limit too long
+        mask |= length > limit * (1.0 + 1e-6) ? 1u << e : 0u;
+    }
+    return mask;
+}
+
+static uint32_t Measure(knTetJob* job, const knRawTets* raw)
+{
+    job->stats->longestInterior = 0.0;
+    job->stats->overlongEdges = 0;
+    uint32_t tetCount = 0;
+    for (size_t t = 0; t < raw->tetCount; ++t)
+    {
+        unsigned mask = OverlongEdges(job, raw, t, job->stats->maxEdge * job->scale);
+        tetCount += mask != 0;
+        for (; mask != 0; mask &= mask - 1)
+        {
+            job->stats->overlongEdges += 1;
+        }
+    }
+    return tetCount;
+}
+
+// Inside the tetrahedron, off its corners by a third and off the surface by a quarter of the
+// spacing. A face between three surface points may be one of the surface's.
+static bool IsWellInside(const knTetJob* job, const int corners[4], const knDVec3 p[4], knDVec3 q,
+                         double spacing)
+{
+    int surfaceCount = (int)job->surface->positionCount;
+    for (int f = 0; f < 4; ++f)
+    {
+        const uint8_t* c = knTetFaceCorners[f];
+        knDVec3 n = knDCross(knDSub(p[c[1]], p[c[0]]), knDSub(p[c[2]], p[c[0]]));
+        double side = knDDot(n, knDSub(p[f], p[c[0]]));
+        double height = knDDot(n, knDSub(q, p[c[0]])) / knDLength(n);
+        height = side < 0.0 ? -height : height;
+        bool outer = corners[c[0]] < surfaceCount && corners[c[1]] < surfaceCount &&
+                     corners[c[2]] < surfaceCount;
+        if (!(height > (outer ? 0.25 * spacing : 0.0)) ||
+            knDLength(knDSub(q, p[f])) < 0.33 * spacing)
+        {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Points of a body-centred lattice inside one tetrahedron.
+static knResult FillTet(knTetJob* job, const knRawTets* raw, size_t tet, double spacing)
+{
+    knDVec3 p[4];
+    knDVec3 low = RawPoint(raw, raw->tets[4 * tet]), high = low;
+    for (int k = 0; k < 4; ++k)
+    {
+        p[k] = RawPoint(raw, raw->tets[4 * tet + (size_t)k]);
+        low = knMakeDVec3(fmin(low.x, p[k].x), fmin(low.y, p[k].y), fmin(low.z, p[k].z));
+        high = knMakeDVec3(fmax(high.x, p[k].x), fmax(high.y, p[k].y), fmax(high.z, p[k].z));
+    }
+    knResult result = kn_success;
+    double h = 0.5 * spacing;
+    for (double z = ceil(low.z / h); result == kn_success && z * h <= high.z; z += 1.0)
+    {
+        for (double y = ceil(low.y / h); result == kn_success && y * h <= high.y; y += 1.0)
+        {
+            for (double x = ceil(low.x / h); result == kn_success && x * h <= high.x; x += 1.0)
+            {
+                // all three even or all three odd: the corners and the centres of the cells
+                bool onLattice = fmod(x + y, 2.0) == 0.0 && fmod(y + z, 2.0) == 0.0;
+                knDVec3 q = knMakeDVec3(x * h, y * h, z * h);
+                if (onLattice && IsWellInside(job, raw->tets + 4 * tet, p, q, spacing))
+                {
+                    result = knTetJob_AddPoint(job, q);
+                }
+            }
+        }
+    }
+    return result;
+}
+
+// Fills tetrahedra with edges that are too long with a lattice of such a spacing that its own edges
+// are not.
+static knResult AddLattice(knTetJob* job, const knRawTets* raw)
+{
+    double limit = job->stats->maxEdge * job->scale;
+    knResult result = kn_success;
+    for (size_t t = 0; result == kn_success && t < raw->tetCount; ++t)
+    {
+        if (OverlongEdges(job, raw, t, limit) != 0)
+        {
+            result = FillTet(job, raw, t, 0.75 * limit);
+        }
+    }
+    return result;
+}
+
 // Puts points in the middle of edges that are too long, not closer to one another than half the
-// limit. With `add` false it only measures.
-static knResult SplitLongEdges(knTetJob* job, const knRawTets* raw, bool add, uint32_t* added)
+// limit.
+static knResult AddMiddles(knTetJob* job, const knRawTets* raw)
 {
     double limit = job->stats->maxEdge * job->scale;
     size_t firstAdded = job->pointCount;
     knResult result = kn_success;
-    double longest = 0.0;
-    *added = 0;
-    job->stats->overlongEdges = 0;
     for (size_t t = 0; result == kn_success && t < raw->tetCount; ++t)
     {
+        unsigned mask = OverlongEdges(job, raw, t, limit);
         for (int e = 0; result == kn_success && e < 6; ++e)
         {
             knDVec3 a = RawPoint(raw, raw->tets[4 * t + knTetEdgeCorners[e][0]]);
             knDVec3 b = RawPoint(raw, raw->tets[4 * t + knTetEdgeCorners[e][1]]);
-            double length = knDLength(knDSub(a, b));
-            longest = fmax(longest, length);
-            // rounding must not make a surface edge of exactly the limit too long
-            if (length <= limit * (1.0 + 1e-6))
-            {
-                continue;
-            }
-            job->stats->overlongEdges += 1;
             knDVec3 middle = knDScale(0.5, knDAdd(a, b));
-            if (add && IsFarFromAdded(job, firstAdded, middle, 0.5 * limit))
+            if ((mask & 1u << e) && IsFarFromAdded(job, firstAdded, middle, 0.5 * limit))
             {
                 result = knTetJob_AddPoint(job, middle);
-                *added += 1;
             }
         }
     }
-    job->stats->longestInterior = longest / job->scale;
     return result;
 }
 
+// The lattice first, for it settles most in one run; then the edges that are still too long.
 static knResult Refine(knTetJob* job, double maxVolume, knRawTets* raw)
 {
-    for (int round = 0; round < MAX_REFINE_ROUNDS; ++round)
+    knResult result = kn_success;
+    for (int round = 0; round < MAX_REFINE_ROUNDS && Measure(job, raw) > 0; ++round)
     {
-        uint32_t added = 0;
         size_t before = job->pointCount;
-        knResult result = SplitLongEdges(job, raw, true, &added);
-        if (result != kn_success || added == 0)
+        result = round == 0 ? AddLattice(job, raw) : AddMiddles(job, raw);
+        if (result != kn_success)
         {
             return result;
         }
+        if (job->pointCount == before)
+        {
+            continue;
+        }
         knRawTets refined;
-        result = RunWithQuality(job, maxVolume, &refined);
+        bool late = job->stats->seconds > job->options->limits.seconds;
+        result = late ? kn_errorLimit : RunWithQuality(job, maxVolume, &refined);
         if (result != kn_success)
         {
             // the mesh at hand is sound, only coarser than asked for
             job->pointCount = before;
-            return result == kn_errorMemory ? result : SplitLongEdges(job, raw, false, &added);
+            return result == kn_errorMemory ? result : kn_success;
         }
+        job->stats->addedPoints += (uint32_t)(job->pointCount - before);
         knDestroyRawTets(job, raw);
         *raw = refined;
-        job->stats->addedPoints += added;
     }
-    uint32_t added = 0;
-    return SplitLongEdges(job, raw, false, &added);
+    return result;
 }
 
 static double SurfaceVolumeInFrame(const knTetJob* job)

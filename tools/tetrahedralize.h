@@ -16,6 +16,7 @@ typedef struct knTetOptions
 typedef struct knTetStats
 {
     int runCount;           // of TetGen
+    double seconds;         // that they took together
     double radiusEdge;      // that it worked with at last; 0 when quality had to be given up
     double longestSurface;  // m
     double longestInterior; // m
