@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Zlib
+#include "knap/region.h"
+
+#include <string.h>
+
+// What clipping needs besides the part itself.
+typedef struct Clip
+{
+    knTetRegion* region;
+    const knVec3* corners;
+    const uint32_t* nodes;
+    const float* phi;
+    uint8_t keep;                             // corners that stay
+    uint8_t ends[KN_MAX_REGION_VERTICES][2];  // of the edge that a new vertex lies on
+    uint8_t next[2 * KN_MAX_REGION_VERTICES]; // around the new face
+    knRegionVertex made[KN_MAX_REGION_VERTICES];
+    int madeCount;
+} Clip;
+
+static uint8_t FeatureOf(uint8_t support)
+{
+    // by bit mask of corners: corner, edge in the order of knTetEdgeCorners, opposite face
+    static const uint8_t features[16] = {0, 0, 1, 0, 2, 1, 3, 3, 3, 2, 4, 2, 5, 1, 0, 0};
+    return features[support];
+}
+
+static int CountBits(uint8_t mask)
+{
+    return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1);
+}
+
+// Corners in ascending order of node ids: a corner without weight adds an exact zero, so the sum
+// over an edge or a face is the same in every tetrahedron that shares it.
+static knVec3 Blend(const knVec3* corners, const uint32_t* nodes, const double* weights)
+{
+    uint8_t order[4] = {0, 1, 2, 3};
+    for (int i = 1; i < 4; ++i)
+    {
+        for (int k = i; k > 0 && nodes[order[k]] < nodes[order[k - 1]]; --k)
+        {
+            uint8_t swap = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = swap;
+        }
+    }
+    knDVec3 sum = {0.0, 0.0, 0.0};
+    for (int i = 0; i < 4; ++i)
+    {
+        sum = knDAdd(sum, knDScale(weights[order[i]], knToDouble(corners[order[i]])));
+    }
+    return knToFloat(sum);
+}
+
+knVec3 knCutPosition(knVec3 low, knVec3 high, double share)
+{
+    knDVec3 sum = {0.0, 0.0, 0.0};
+    sum = knDAdd(sum, knDScale(1.0 - share, knToDouble(low)));
+    return knToFloat(knDAdd(sum, knDScale(share, knToDouble(high))));
+}
+
+static void StartWhole(knTetRegion* region, const knVec3* corners)
+{
+    region->mask = 0xF;
+    region->vertexCount = 4;
+    region->faceCount = 4;
+    for (uint8_t i = 0; i < 4; ++i)
+    {
+        knRegionVertex* v = &region->vertices[i];
+        *v = (knRegionVertex){.position = corners[i],
+                              .kind = kn_regionNode,
+                              .feature = i,
+                              .owner = i,
+                              .support = (uint8_t)(1 << i)};
+        v->weights[i] = 1.0;
+        const uint8_t* c = knTetFaceCorners[i];
+        region->faces[i] = (knRegionFace){.source = i, .count = 3, .loop = {c[0], c[1], c[2]}};
+    }
+}
+
+// A plane is zero at the corners outside its part, so only the owner's weight counts.
+static double ValueAt(const Clip* clip, const knRegionVertex* v)
+{
+    return v->weights[v->owner] * (double)clip->phi[v->owner];
+}
+
+static knRegionVertex CutVertex(const Clip* clip, const knRegionVertex* in,
+                                const knRegionVertex* out)
+{
+    bool ordered = clip->nodes[in->owner] < clip->nodes[out->owner];
+    const knRegionVertex* low = ordered ? in : out;
+    const knRegionVertex* high = ordered ? out : in;
+    double share = knCutShare(ValueAt(clip, low), ValueAt(clip, high));
+    knRegionVertex v = {.owner = in->owner, .support = (uint8_t)(in->support | out->support)};
+    for (int i = 0; i < 4; ++i)
+    {
+        v.weights[i] = (1.0 - share) * low->weights[i] + share * high->weights[i];
+    }
+    v.position = Blend(clip->corners, clip->nodes, v.weights);
+    v.kind = (uint8_t)(CountBits(v.support) - 1);
+    v.feature = FeatureOf(v.support);
+    return v;
+}
+
+static bool IsKept(const Clip* clip, uint8_t vertex)
+{
+    return clip->keep >> clip->region->vertices[vertex].owner & 1;
+}
+
+// The new vertex on the edge of two old ones, as an index behind all old ones.
+static uint8_t FindCut(Clip* clip, uint8_t in, uint8_t out)
+{
+    for (uint8_t i = 0; i < clip->madeCount; ++i)
+    {
+        if (clip->ends[i][0] == in && clip->ends[i][1] == out)
+        {
+            return (uint8_t)(KN_MAX_REGION_VERTICES + i);
+        }
+    }
+    uint8_t made = (uint8_t)clip->madeCount++;
+    clip->ends[made][0] = in;
+    clip->ends[made][1] = out;
+    clip->made[made] = CutVertex(clip, &clip->region->vertices[in], &clip->region->vertices[out]);
+    return (uint8_t)(KN_MAX_REGION_VERTICES + made);
+}
+
+// Keeps the part of a face on the kept side and notes its new edge for the face of the plane.
+static knRegionFace ClipFace(Clip* clip, const knRegionFace* face)
+{
+    knRegionFace result = {.source = face->source};
+    uint8_t leaving = 0;
+    uint8_t entering = 0;
+    bool crossed = false;
+    for (int i = 0; i < face->count; ++i)
+    {
+        uint8_t a = face->loop[i];
+        uint8_t b = face->loop[(i + 1) % face->count];
+        if (IsKept(clip, a))
+        {
+            result.loop[result.count++] = a;
+        }
+        if (IsKept(clip, a) && !IsKept(clip, b))
+        {
+            leaving = FindCut(clip, a, b);
+            result.loop[result.count++] = leaving;
+            crossed = true;
+        }
+        else if (!IsKept(clip, a) && IsKept(clip, b))
+        {
+            entering = FindCut(clip, b, a);
+            result.loop[result.count++] = entering;
+        }
+    }
+    if (crossed)
+    {
+        // the face of the plane runs along the same edge the other way
+        clip->next[entering] = leaving;
+    }
+    return result;
+}
+
+static void CloseFace(Clip* clip, uint8_t source)
+{
+    knRegionFace face = {.source = source};
+    uint8_t vertex = KN_MAX_REGION_VERTICES;
+    for (int i = 0; i < clip->madeCount; ++i)
+    {
+        face.loop[face.count++] = vertex;
+        vertex = clip->next[vertex];
+    }
+    clip->region->faces[clip->region->faceCount++] = face;
+}
+
+// Drops the vertices that are cut away and puts the new ones behind the rest.
+static void Compact(Clip* clip)
+{
+    knTetRegion* region = clip->region;
+    uint8_t map[2 * KN_MAX_REGION_VERTICES] = {0};
+    uint8_t count = 0;
+    for (uint8_t i = 0; i < region->vertexCount; ++i)
+    {
+        if (IsKept(clip, i))
+        {
+            map[i] = count;
+            region->vertices[count++] = region->vertices[i];
+        }
+    }
+    for (int i = 0; i < clip->madeCount; ++i)
+    {
+        map[KN_MAX_REGION_VERTICES + i] = count;
+        region->vertices[count++] = clip->made[i];
+    }
+    region->vertexCount = count;
+    for (int f = 0; f < region->faceCount; ++f)
+    {
+        knRegionFace* face = &region->faces[f];
+        for (int i = 0; i < face->count; ++i)
+        {
+            face->loop[i] = map[face->loop[i]];
+        }
+    }
+}
+
+static void ClipRegion(Clip* clip, uint8_t source)
+{
+    knTetRegion* region = clip->region;
+    uint8_t faceCount = region->faceCount;
+    region->faceCount = 0;
+    clip->madeCount = 0;
+    for (int f = 0; f < faceCount; ++f)
+    {
+        knRegionFace face = ClipFace(clip, &region->faces[f]);
+        if (face.count > 0)
+        {
+            region->faces[region->faceCount++] = face;
+        }
+    }
+    CloseFace(clip, source);
+    Compact(clip);
+    region->mask = clip->keep;
+}
+
+void knMakeTetRegion(knTetRegion* region, const knVec3 corners[4], const uint32_t nodes[4],
+                     const knTetCut* cut, uint8_t mask)
+{
+    mask &= 0xF;
+    StartWhole(region, corners);
+    if (mask == 0)
+    {
+        region->mask = region->vertexCount = region->faceCount = 0;
+        return;
+    }
+    Clip clip = {.region = region, .corners = corners, .nodes = nodes};
+    for (int i = 0; cut && i < cut->planeCount; ++i)
+    {
+        if (cut->region[i] != region->mask)
+        {
+            continue;
+        }
+        uint8_t above = (uint8_t)(cut->region[i] & ~cut->below[i]);
+        clip.keep = mask & cut->below[i] ? cut->below[i] : above;
+        if ((mask & ~clip.keep) != 0 || clip.keep == region->mask)
+        {
+            break; // the mask itself is parted here
+        }
+        clip.phi = cut->phi[i];
+        ClipRegion(&clip, (uint8_t)(4 + i));
+    }
+}
+
+void knCutStore_Region(const knCutStore* store, const knTetMesh* mesh, uint32_t tet, uint8_t mask,
+                       knTetRegion* region)
+{
+    const uint32_t* v = mesh->tets[tet].v;
+    const knVec3 corners[4] = {mesh->nodes[v[0]], mesh->nodes[v[1]], mesh->nodes[v[2]],
+                               mesh->nodes[v[3]]};
+    uint32_t cut = store->tetCuts[tet];
+    knMakeTetRegion(region, corners, v, cut == KN_NONE ? NULL : &store->cuts[cut], mask);
+}
+
+static double Determinant(const double* a, const double* b, const double* c, const double* d)
+{
+    // the weights sum to one, so three of the four rows are enough
+    double u[3], v[3], w[3];
+    for (int i = 0; i < 3; ++i)
+    {
+        u[i] = b[i + 1] - a[i + 1];
+        v[i] = c[i + 1] - a[i + 1];
+        w[i] = d[i + 1] - a[i + 1];
+    }
+    return u[0] * (v[1] * w[2] - v[2] * w[1]) - u[1] * (v[0] * w[2] - v[2] * w[0]) +
+           u[2] * (v[0] * w[1] - v[1] * w[0]);
+}
+
+double knTetRegion_Volume(const knTetRegion* region, const knVec3 corners[4])
+{
+    double share = 0.0;
+    for (int f = 0; f < region->faceCount; ++f)
+    {
+        const knRegionFace* face = &region->faces[f];
+        const double* apex = region->vertices[0].weights;
+        const double* first = region->vertices[face->loop[0]].weights;
+        for (int i = 1; i + 1 < face->count; ++i)
+        {
+            share += Determinant(apex, first, region->vertices[face->loop[i]].weights,
+                                 region->vertices[face->loop[i + 1]].weights);
+        }
+    }
+    return share * knTetVolume6(corners[0], corners[1], corners[2], corners[3]) / 6.0;
+}
+
+// Two tetrahedra share a face; the lower one names it.
+static uint32_t FaceId(const knTetMesh* mesh, uint32_t tet, uint8_t face)
+{
+    uint32_t other = mesh->neighbors[tet].t[face];
+    if (other == KN_NONE || tet < other)
+    {
+        return 4 * tet + face;
+    }
+    for (uint32_t i = 0; i < 4; ++i)
+    {
+        if (mesh->neighbors[other].t[i] == tet)
+        {
+            return 4 * other + i;
+        }
+    }
+    return 4 * tet + face;
+}
+
+static uint32_t RankInFace(const knTetMesh* mesh, uint32_t tet, uint8_t face, uint8_t owner)
+{
+    const uint32_t* v = mesh->tets[tet].v;
+    uint32_t rank = 0;
+    for (uint8_t i = 0; i < 4; ++i)
+    {
+        rank += i != face && v[i] < v[owner];
+    }
+    return rank;
+}
+
+uint32_t knCutStore_RegionPointId(const knCutStore* store, const knTetMesh* mesh, uint32_t tet,
+                                  const knRegionVertex* vertex)
+{
+    uint32_t node = mesh->tets[tet].v[vertex->owner];
+    uint32_t faces = store->nodeCount + 2 * store->edgeCount;
+    switch (vertex->kind)
+    {
+    case kn_regionNode:
+        return node;
+    case kn_regionEdge:
+    {
+        uint32_t edge = mesh->tetEdges[tet].e[vertex->feature];
+        return knCutStore_PointId(store, store->edgeCuts[edge], mesh->edges[edge].v[1] == node);
+    }
+    case kn_regionFace:
+        return faces + 3 * FaceId(mesh, tet, vertex->feature) +
+               RankInFace(mesh, tet, vertex->feature, vertex->owner);
+    default:
+        return faces + 12 * store->tetCount + 4 * tet + vertex->owner;
+    }
+}
