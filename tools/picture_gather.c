@@ -67,7 +67,8 @@ static float SpreadVisibility(const knPictureLights* lights, knVec3 lifted, floa
             x = turned;
         }
     }
-    return sum / (float)(SUN_TAPS * lights->sunCount);
+    // the ends of a penumbra are where steps show: there the curve is flat
+    return knSmoothStep(0.0f, 1.0f, sum / (float)(SUN_TAPS * lights->sunCount));
 }
 
 float knSunVisibility(const knPictureLights* lights, knVec3 point, knVec3 geometricNormal)

@@ -256,8 +256,8 @@ knResult knCreatePictureLights(knPictureLights* lights, const knPictureScene* sc
     lights->sunCount = view->sunSize > 0.0f ? KN_MAX_SUN_MAPS : 1;
     lights->sunSpread = view->sunSize;
     lights->skyCount = skyDirections;
-    // the object fills about two thirds of the view: about one texel per pixel for the sun
-    lights->sunSize = ClampSize(pixelSize, 128, 2048);
+    // the scene fills about two thirds of the view: somewhat more than one texel per pixel
+    lights->sunSize = ClampSize(4 * pixelSize / 5, 128, 2048);
     lights->skySize = ClampSize(pixelSize / 3, 96, 512);
     knQuat turn = knMakeQuat(knMakeVec3(0.0f, 1.0f, 0.0f), view->camera.yaw);
     lights->sunDirection = knNormalize(knRotate(turn, knNormalize(view->sunDirection)));
