@@ -325,6 +325,70 @@ static void ATableThatLiesIsRefused(void** state)
     DestroyShape(&shape);
 }
 
+// A file of the mesh and so many empty sections behind it, the table laid out by hand.
+static Cooked CookWithEmptySections(uint32_t extraCount)
+{
+    TetShape shape = MakeSingleTet();
+    Cooked good = CookShape(&shape);
+    uint32_t count = KN_MESH_SECTIONS + extraCount;
+    uint64_t oldStart = CookedTable(&good)[0].offset;
+    uint64_t newStart = knAlignSection(sizeof(knFileHeader) + count * sizeof(knFileSection));
+    size_t size = (size_t)(good.size - oldStart + newStart);
+    Cooked cooked = {aligned_alloc(64, size), size};
+    memset(cooked.bytes, 0, size);
+    memcpy(cooked.bytes, good.bytes, sizeof(knFileHeader));
+    memcpy(cooked.bytes + newStart, good.bytes + oldStart, good.size - oldStart);
+    CookedHeader(&cooked)->sectionCount = count;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        knFileSection* s = &CookedTable(&cooked)[i];
+        *s = (knFileSection){.tag = KN_TAG('X', 'X', i & 0xFF, i >> 8), .offset = size};
+        if (i < KN_MESH_SECTIONS)
+        {
+            *s = CookedTable(&good)[i];
+            s->offset += newStart - oldStart;
+        }
+    }
+    FixChecksum(&cooked);
+    DestroyCooked(&good);
+    DestroyShape(&shape);
+    return cooked;
+}
+
+static void MoreSectionsThanTheLimitAreRefused(void** state)
+{
+    (void)state;
+    for (uint32_t extraCount = 0; extraCount < 200; ++extraCount)
+    {
+        Cooked cooked = CookWithEmptySections(extraCount);
+        bool fits = KN_MESH_SECTIONS + extraCount <= KN_MAX_SECTIONS;
+        assert_int_equal(LoadInPlace(&cooked), fits ? kn_success : kn_errorFormat);
+        DestroyCooked(&cooked);
+    }
+}
+
+// A size near 2^64 wraps to a place before the section, where the next one then lies as if nothing
+// had happened.
+static void SectionsThatRunBackwardsAreRefused(void** state)
+{
+    (void)state;
+    for (uint64_t back = 64; back <= 1024; back += 64)
+    {
+        Cooked cooked = CookWithEmptySections(2);
+        knFileSection* s = CookedTable(&cooked) + KN_MESH_SECTIONS;
+        s[0].size = 0 - back;
+        s[1].offset = s[0].offset - back;
+        s[1].size = back;
+        FixChecksum(&cooked);
+        assert_int_equal(LoadInPlace(&cooked), kn_errorFormat);
+        // also without the wrap two sections may not share bytes
+        s[0].size = 0;
+        FixChecksum(&cooked);
+        assert_int_equal(LoadInPlace(&cooked), kn_errorFormat);
+        DestroyCooked(&cooked);
+    }
+}
+
 static void CountsOfSectionsThatLieAreRefused(void** state)
 {
     (void)state;
@@ -458,6 +522,8 @@ int main(void)
         cmocka_unit_test(AFileWithATailIsRefused),
         cmocka_unit_test(EveryFlippedBitIsNoticed),
         cmocka_unit_test(ATableThatLiesIsRefused),
+        cmocka_unit_test(MoreSectionsThanTheLimitAreRefused),
+        cmocka_unit_test(SectionsThatRunBackwardsAreRefused),
         cmocka_unit_test(CountsOfSectionsThatLieAreRefused),
         cmocka_unit_test(ATagTwiceIsRefused),
         cmocka_unit_test(EverySectionOfTheMeshIsNeededInItsVersion),

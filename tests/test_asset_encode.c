@@ -231,6 +231,92 @@ static void MeshesWithIndicesOutOfRangeAreRefused(void** state)
     }
 }
 
+static knResult EncodeTets(const knVec3* nodes, uint32_t nodeCount, const knTet* tets,
+                           uint32_t tetCount, uint32_t surfaceTriangles)
+{
+    TetShape shape = {.nodes = (knVec3*)nodes,
+                      .tets = (knTet*)tets,
+                      .nodeCount = nodeCount,
+                      .surfaceNodeCount = nodeCount,
+                      .tetCount = tetCount};
+    CookParts parts = MakeCookParts(&shape);
+    parts.def.surface = &parts.surface;
+    parts.def.tetMesh = &parts.mesh;
+    if (surfaceTriangles > 0)
+    {
+        // the first tetrahedron's own faces and nodes; the rest is declared to be inside
+        parts.mesh.boundaryFaceCount = surfaceTriangles;
+        parts.surface.triangleCount = surfaceTriangles;
+        parts.mesh.surfaceNodeCount = 4;
+        parts.surface.positionCount = 4;
+    }
+    knResult result = Encode(&parts.def);
+    DestroyCookParts(&parts);
+    return result;
+}
+
+// The builder takes them, a game's surface cannot: four triangles at one edge.
+static void PartsThatTouchInAnEdgeAreRefused(void** state)
+{
+    (void)state;
+    const knVec3 nodes[] = {{0.0f, 0.0f, 0.0f},  {1.0f, 0.0f, 0.0f},  {0.0f, 1.0f, 0.0f},
+                            {0.0f, 0.0f, 1.0f},  {0.0f, -1.0f, 0.0f}, {0.0f, 0.0f, -1.0f},
+                            {0.0f, -1.0f, -1.0f}};
+    const knTet touching[] = {{{0, 1, 2, 3}}, {{0, 1, 4, 5}}};
+    assert_int_equal(EncodeTets(nodes, 6, touching, 2, 0), kn_errorFormat);
+    // alone, the first of them is sound
+    assert_int_equal(EncodeTets(nodes, 4, touching, 1, 0), kn_success);
+}
+
+static void APartWithoutItsSurfaceIsRefused(void** state)
+{
+    (void)state;
+    const knVec3 nodes[] = {{0.0f, 0.0f, 0.0f}, {1.0f, 0.0f, 0.0f}, {0.0f, 1.0f, 0.0f},
+                            {0.0f, 0.0f, 1.0f}, {5.0f, 0.0f, 0.0f}, {6.0f, 0.0f, 0.0f},
+                            {5.0f, 1.0f, 0.0f}, {5.0f, 0.0f, 1.0f}};
+    const knTet apart[] = {{{0, 1, 2, 3}}, {{4, 5, 6, 7}}};
+    assert_int_equal(EncodeTets(nodes, 8, apart, 2, 0), kn_success);
+    assert_int_equal(EncodeTets(nodes, 8, apart, 2, 4), kn_errorFormat);
+}
+
+// A list of edges may hold no edge that no tetrahedron has: cracks would cut thin air.
+static void AnEdgeOfNoTetrahedronIsRefused(void** state)
+{
+    (void)state;
+    Fixture* f = MakeFixture();
+    knTetMesh* m = &f->parts.mesh;
+    uint32_t place = 0;
+    while (m->edges[place].v[1] + 1 == m->edges[place + 1].v[1] ||
+           m->edges[place].v[0] != m->edges[place + 1].v[0])
+    {
+        ++place;
+    }
+    ++place;
+    knEdge* edges = calloc(m->edgeCount + 1, sizeof(knEdge));
+    knTetEdges* tetEdges = calloc(m->tetCount, sizeof(knTetEdges));
+    uint32_t* nodeEdges = calloc(2 * (size_t)m->edgeCount + 2, sizeof(uint32_t));
+    for (uint32_t e = 0; e < m->edgeCount; ++e)
+    {
+        edges[e + (e >= place)] = m->edges[e];
+    }
+    edges[place] = (knEdge){{edges[place - 1].v[0], edges[place - 1].v[1] + 1}};
+    for (uint32_t i = 0; i < 6 * m->tetCount; ++i)
+    {
+        uint32_t e = m->tetEdges[i / 6].e[i % 6];
+        tetEdges[i / 6].e[i % 6] = e + (e >= place);
+    }
+    m->edges = edges;
+    m->tetEdges = tetEdges;
+    m->nodeEdges = nodeEdges;
+    m->edgeCount += 1;
+    assert_int_equal(Encode(f->def), kn_errorFormat);
+    assert_non_null(strstr(knLastError(), "no tetrahedron has edge"));
+    DestroyFixture(f);
+    free(edges);
+    free(tetEdges);
+    free(nodeEdges);
+}
+
 static void MissingArraysAreRefused(void** state)
 {
     (void)state;
@@ -338,6 +424,9 @@ int main(void)
         cmocka_unit_test(BadArgumentsAreRefused),
         cmocka_unit_test(BadFiguresAreRefused),
         cmocka_unit_test(MeshesWithIndicesOutOfRangeAreRefused),
+        cmocka_unit_test(PartsThatTouchInAnEdgeAreRefused),
+        cmocka_unit_test(APartWithoutItsSurfaceIsRefused),
+        cmocka_unit_test(AnEdgeOfNoTetrahedronIsRefused),
         cmocka_unit_test(MissingArraysAreRefused),
         cmocka_unit_test(CountsThatDisagreeAreRefused),
         cmocka_unit_test(LongNamesAreCutAtTheEnd),

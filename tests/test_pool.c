@@ -186,6 +186,8 @@ static void SizesThatCannotBeAreRefused(void** state)
     assert_int_equal(knCreatePool(NULL, 8, 8, NULL), kn_errorArgument);
     assert_int_equal(knCreatePool(&pool, 0, 8, NULL), kn_errorArgument);
     assert_int_equal(knCreatePool(&pool, SIZE_MAX, 8, NULL), kn_errorArgument);
+    knAllocator half = {0};
+    assert_int_equal(knCreatePool(&pool, 8, 8, &half), kn_errorArgument);
     assert_int_equal(knCreatePool(&pool, SIZE_MAX / 4, 8, NULL), kn_errorMemory);
     assert_true(IsUntouched(&pool, sizeof pool));
     assert_int_equal(knCreatePool(&pool, 8, 0, NULL), kn_success);

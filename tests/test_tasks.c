@@ -41,18 +41,36 @@ static void Visit(int begin, int end, int worker, void* context)
     atomic_store(&loop->busy[worker], 0);
 }
 
-static void CheckLoop(const knTaskHooks* hooks, Loop* loop, int count, int rangeSize)
+static void PrepareLoop(Loop* loop, int workerCount, int count, int rangeSize)
 {
     memset(loop, 0, sizeof *loop);
-    loop->workerCount = hooks ? hooks->workerCount : 1;
+    loop->workerCount = workerCount;
     loop->rangeSize = rangeSize < 1 ? 1 : rangeSize;
     loop->count = count;
-    knParallelFor(hooks, count, rangeSize, Visit, loop);
+}
+
+static void CheckVisits(const Loop* loop, int count)
+{
     assert_int_equal(atomic_load(&loop->clashes), 0);
     for (int i = 0; i < MAX_ITEMS; ++i)
     {
         assert_int_equal(atomic_load(&loop->visits[i]), i < count ? 1 : 0);
     }
+}
+
+static void CheckLoop(const knTaskHooks* hooks, Loop* loop, int count, int rangeSize)
+{
+    PrepareLoop(loop, hooks ? hooks->workerCount : 1, count, rangeSize);
+    knParallelFor(hooks, count, rangeSize, Visit, loop);
+    CheckVisits(loop, count);
+}
+
+// Another module may call the hooks itself, without the short cuts of knParallelFor.
+static void CheckHooks(knTaskHooks hooks, Loop* loop, int count, int rangeSize)
+{
+    PrepareLoop(loop, hooks.workerCount, count, rangeSize);
+    hooks.parallelFor(hooks.user, count, rangeSize, Visit, loop);
+    CheckVisits(loop, count);
 }
 
 static void EachItemIsVisitedOnceAndNoWorkerIsShared(void** state)
@@ -87,6 +105,7 @@ static void SerialHooksAndNoHooksDoTheSame(void** state)
     knTaskHooks none = knTaskPool_Hooks(NULL);
     assert_int_equal(none.workerCount, 1);
     CheckLoop(&serial, loop, 1000, 17);
+    CheckHooks(serial, loop, 1000, 17);
     CheckLoop(&none, loop, 1000, 17);
     CheckLoop(NULL, loop, 1000, 17);
     CheckLoop(NULL, loop, 1000, 0);
@@ -217,6 +236,8 @@ static void BadArgumentsAreRefused(void** state)
     assert_int_equal(knCreateTaskPool(NULL, 2, NULL), kn_errorArgument);
     assert_int_equal(knCreateTaskPool(&pool, -1, NULL), kn_errorArgument);
     assert_int_equal(knCreateTaskPool(&pool, KN_MAX_WORKERS + 1, NULL), kn_errorArgument);
+    knAllocator half = {0};
+    assert_int_equal(knCreateTaskPool(&pool, 2, &half), kn_errorArgument);
     assert_true(IsUntouched(&pool, sizeof pool));
     assert_int_equal(knCreateTaskPool(&pool, 0, NULL), kn_success);
     assert_true(knTaskPool_Hooks(pool).workerCount >= 1);
