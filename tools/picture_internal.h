@@ -9,7 +9,7 @@
 
 #define KN_TILE_SIZE    32     // pixels per side
 #define KN_NEAR_DEPTH   1.0e-4 // in scene radii
-#define KN_MAX_SUN_MAPS 16
+#define KN_MAX_SUN_MAPS 12
 #define KN_GOLDEN_ANGLE 2.39996323f // radians
 #define KN_DEPTH_STEPS  65533.0f    // steps of depth across the scene
 #define KN_GROUND_CELLS 384

@@ -140,7 +140,7 @@ static void RasterRows(const knLightMap* map, int size, const knTriangleSetup* s
     {
         int x0 = left;
         int x1 = right;
-        if (right - left <= 8)
+        if (right - left <= 12)
         {
             StoreShortRow(map, size, s, &plane, x0, x1, y);
         }
