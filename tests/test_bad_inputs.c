@@ -243,7 +243,7 @@ static const Case cases[] = {
     {"ten.obj", TenParts, NULL, "", 0, 0, "10 components"},
     {"ten-refused.obj", TenParts, NULL, "--components refuse", 3, 3, "several-components"},
     {"edge.obj", TwoBoxesAtAnEdge, NULL, "", 0, 7, "non-manifold-edge"},
-    {"corner.obj", TwoBoxesAtACorner, NULL, "", -1, -1, "non-manifold-vertex"},
+    {"corner.obj", TwoBoxesAtACorner, NULL, "", 0, 7, "non-manifold-vertex"},
     {"needle.obj", Needle, NULL, "", 0, 7, "degenerate"},
     {"degenerate.obj", AllDegenerate, NULL, "", 3, 3, "degenerate"},
     {"stray.obj", Stray, NULL, "", 0, -1, ""},

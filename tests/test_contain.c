@@ -183,7 +183,7 @@ static void AReaderNeverLeavesItsBytes(void** state)
 {
     (void)state;
     unsigned char bytes[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-    knReader reader = {bytes, sizeof bytes};
+    knReader reader = {bytes, sizeof bytes, false};
     uint32_t word = 0;
     assert_true(knReader_Take(&reader, &word, 4));
     assert_null(knReader_TakeArray(&reader, 4, 2, NULL));

@@ -70,6 +70,7 @@ bool knReader_Take(knReader* reader, void* item, size_t size)
 {
     if (size > reader->left)
     {
+        reader->isShort = true;
         return false;
     }
     memcpy(item, reader->bytes, size);
@@ -83,6 +84,7 @@ void* knReader_TakeArray(knReader* reader, size_t count, size_t itemSize,
 {
     if (count == 0 || count > reader->left / itemSize)
     {
+        reader->isShort = reader->isShort || count > 0;
         return NULL;
     }
     void* items = knAllocate(allocator, count, itemSize);
@@ -245,7 +247,7 @@ static void WaitFor(pid_t child, bool timedOut, knContainReport* report)
 static knResult TakeAnswer(const knBuffer* raw, knBuffer* answer, knContainReport* report)
 {
     AnswerHeader header;
-    knReader reader = {raw->bytes, raw->size};
+    knReader reader = {raw->bytes, raw->size, false};
     if (!knReader_Take(&reader, &header, sizeof header) || header.magic != ANSWER_MAGIC ||
         header.size != reader.left || header.result >= kn_resultCount ||
         !memchr(header.message, 0, sizeof header.message))

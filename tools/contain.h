@@ -26,6 +26,7 @@ typedef struct knReader
 {
     const unsigned char* bytes;
     size_t left;
+    bool isShort; // more was asked for than there is
 } knReader;
 
 bool knReader_Take(knReader* reader, void* item, size_t size);

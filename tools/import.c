@@ -188,7 +188,7 @@ static bool CornersInRange(const knSoup* soup)
 static knResult ReceiveSoup(const knBuffer* answer, knSoup* soup)
 {
     SoupHeader header;
-    knReader reader = {answer->bytes, answer->size};
+    knReader reader = {answer->bytes, answer->size, false};
     if (!knReader_Take(&reader, &header, sizeof header))
     {
         return knFail(kn_errorProcess, "the importer sent a mesh that is not whole");

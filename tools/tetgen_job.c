@@ -115,7 +115,7 @@ static bool CornersInRange(const knRawTets* raw)
 static knResult Receive(const knTetJob* job, const knBuffer* answer, knRawTets* raw)
 {
     RawHeader header;
-    knReader reader = {answer->bytes, answer->size};
+    knReader reader = {answer->bytes, answer->size, false};
     if (!knReader_Take(&reader, &header, sizeof header) || header.tetCount > KN_MAX_MESH_SIZE ||
         header.pointCount > KN_MAX_MESH_SIZE)
     {
@@ -129,8 +129,12 @@ static knResult Receive(const knTetJob* job, const knBuffer* answer, knRawTets* 
     {
         raw->regions = knReader_TakeArray(&reader, raw->tetCount, sizeof(int), job->allocator);
     }
-    bool whole = raw->points && raw->tets && (raw->regions || !header.hasRegions) &&
-                 raw->pointCount >= job->pointCount && CornersInRange(raw);
+    bool received = raw->points && raw->tets && (raw->regions || !header.hasRegions);
+    if (!received && !reader.isShort && raw->pointCount > 0 && raw->tetCount > 0)
+    {
+        return kn_errorMemory;
+    }
+    bool whole = received && raw->pointCount >= job->pointCount && CornersInRange(raw);
     return whole ? kn_success : knFail(kn_errorProcess, "TetGen's answer is not whole");
 }
 
