@@ -2,8 +2,9 @@
 #include "base/asset_internal.h"
 #include "base/base_internal.h"
 
-// One pass per array, scratch of one byte per edge and per tetrahedron. Each check names what the
-// code behind it relies on: a file that passes cannot make it read out of bounds or run forever.
+// One pass per array, scratch of five bytes per edge, one per node and tetrahedron. Each check
+// names what the code behind it relies on: a file that passes cannot make it read out of bounds or
+// run forever.
 
 #define USED    1
 #define FORWARD 2 // the edge was seen in the direction v[0] -> v[1] on the surface
@@ -145,9 +146,19 @@ static knResult CheckNodeEdges(const knTetMesh* m)
     return kn_success;
 }
 
+// What the checks mark; all zero at first.
+typedef struct Scratch
+{
+    uint32_t* apexes; // per edge, the node opposite it in the surface triangle met first
+    uint8_t* edgeFlags;
+    uint8_t* tetFlags; // per tetrahedron, a bit per face
+    uint8_t* nodeFlags;
+} Scratch;
+
 // Marks the three edges of a face in the direction that the triangle runs; false when one was run
-// in that direction before.
-static bool MarkSurfaceEdges(const knTetMesh* m, uint32_t face, uint8_t* edgeFlags)
+// in that direction before, or when the triangle across it is the same one seen from behind: a face
+// inside that both its tetrahedra disown.
+static bool MarkSurfaceEdges(const knTetMesh* m, uint32_t face, const Scratch* scratch)
 {
     knTriangle triangle = knTetMesh_BoundaryTriangle(m, face);
     for (int i = 0; i < 6; ++i)
@@ -163,11 +174,14 @@ static bool MarkSurfaceEdges(const knTetMesh* m, uint32_t face, uint8_t* edgeFla
                        (triangle.v[1] == v[0] && triangle.v[2] == v[1]) ||
                        (triangle.v[2] == v[0] && triangle.v[0] == v[1]);
         uint8_t flag = forward ? FORWARD : BACK;
-        if (edgeFlags[e] & flag)
+        uint32_t apex = triangle.v[0] ^ triangle.v[1] ^ triangle.v[2] ^ v[0] ^ v[1];
+        uint8_t seen = scratch->edgeFlags[e];
+        if ((seen & flag) || ((seen & (FORWARD | BACK)) && scratch->apexes[e] == apex))
         {
             return false;
         }
-        edgeFlags[e] |= flag;
+        scratch->apexes[e] = apex;
+        scratch->edgeFlags[e] |= flag;
     }
     return true;
 }
@@ -179,7 +193,7 @@ static bool SameTriangle(knTriangle a, knTriangle b)
 
 // Triangles are the boundary faces, each once, and every edge of theirs has two of them that run
 // against each other: the surface is closed and 2-manifold along its edges.
-static knResult CheckSurface(const knAsset* asset, uint8_t* edgeFlags, uint8_t* tetFlags)
+static knResult CheckSurface(const knAsset* asset, const Scratch* scratch)
 {
     const knTetMesh* m = &asset->tetMesh;
     for (uint32_t i = 0; i < m->boundaryFaceCount; ++i)
@@ -187,20 +201,20 @@ static knResult CheckSurface(const knAsset* asset, uint8_t* edgeFlags, uint8_t* 
         uint32_t face = m->boundaryFaces[i];
         uint8_t bit = (uint8_t)(1u << (face % 4));
         if (face / 4 >= m->tetCount || m->neighbors[face / 4].t[face % 4] != KN_NONE ||
-            (tetFlags[face / 4] & bit) ||
+            (scratch->tetFlags[face / 4] & bit) ||
             !SameTriangle(knTetMesh_BoundaryTriangle(m, face), asset->surface.triangles[i]))
         {
             return Bad("not a face of the boundary: triangle", i);
         }
-        tetFlags[face / 4] |= bit;
-        if (!MarkSurfaceEdges(m, face, edgeFlags))
+        scratch->tetFlags[face / 4] |= bit;
+        if (!MarkSurfaceEdges(m, face, scratch))
         {
             return Bad("more than two triangles, or two that disagree, at an edge of triangle", i);
         }
     }
     for (uint32_t e = 0; e < m->edgeCount; ++e)
     {
-        if (((edgeFlags[e] & FORWARD) == 0) != ((edgeFlags[e] & BACK) == 0))
+        if (((scratch->edgeFlags[e] & FORWARD) == 0) != ((scratch->edgeFlags[e] & BACK) == 0))
         {
             return Bad("the surface is open at edge", e);
         }
@@ -315,18 +329,17 @@ static knResult CheckInfo(const knAsset* asset)
                  : knFail(kn_errorFormat, "volume, mass or bounds are not those of the mesh");
 }
 
-static knResult CheckWithScratch(const knAsset* asset, uint8_t* edgeFlags, uint8_t* tetFlags,
-                                 uint8_t* nodeFlags)
+static knResult CheckWithScratch(const knAsset* asset, const Scratch* scratch)
 {
     const knTetMesh* m = &asset->tetMesh;
-    knResult result = CheckTetEdges(m, edgeFlags);
+    knResult result = CheckTetEdges(m, scratch->edgeFlags);
     result = result == kn_success ? CheckNodeEdges(m) : result;
-    result = result == kn_success ? CheckSurface(asset, edgeFlags, tetFlags) : result;
+    result = result == kn_success ? CheckSurface(asset, scratch) : result;
     if (result == kn_success && CountBoundary(m) != m->boundaryFaceCount)
     {
         result = Bad("faces of the boundary without triangle, of", m->boundaryFaceCount);
     }
-    result = result == kn_success ? CheckSurfaceNodes(asset, nodeFlags) : result;
+    result = result == kn_success ? CheckSurfaceNodes(asset, scratch->nodeFlags) : result;
     result = result == kn_success ? CheckAttributes(&asset->surface) : result;
     return result == kn_success ? CheckInfo(asset) : result;
 }
@@ -342,15 +355,18 @@ knResult knAsset_ValidateMesh(const knAsset* asset)
     {
         return result;
     }
-    size_t scratchSize = (size_t)m->edgeCount + m->tetCount + m->nodeCount;
-    uint8_t* scratch = knAllocate(&asset->allocator, scratchSize, 1);
-    if (!scratch)
+    size_t apexBytes = m->edgeCount * sizeof(uint32_t);
+    size_t size = apexBytes + m->edgeCount + m->tetCount + m->nodeCount;
+    uint8_t* memory = knAllocate(&asset->allocator, size, 1);
+    if (!memory)
     {
         return kn_errorMemory;
     }
-    memset(scratch, 0, scratchSize);
-    result = CheckWithScratch(asset, scratch, scratch + m->edgeCount,
-                              scratch + m->edgeCount + m->tetCount);
-    knRelease(&asset->allocator, scratch, scratchSize, 1);
+    memset(memory, 0, size);
+    Scratch scratch = {.apexes = (uint32_t*)memory, .edgeFlags = memory + apexBytes};
+    scratch.tetFlags = scratch.edgeFlags + m->edgeCount;
+    scratch.nodeFlags = scratch.tetFlags + m->tetCount;
+    result = CheckWithScratch(asset, &scratch);
+    knRelease(&asset->allocator, memory, size, 1);
     return result;
 }

@@ -545,6 +545,55 @@ static void SizesOfManyMagnitudesLoad(void** state)
     DestroyShape(&ball);
 }
 
+// Two tetrahedra that deny the face between them leave a bubble without thickness, closed and
+// manifold as far as edges tell.
+static void AFaceDisownedByBothSidesIsFound(void** state)
+{
+    (void)state;
+    const int cells[3] = {1, 1, 1};
+    TetShape shape = MakeLatticeBox(cells, knMakeVec3(0, 0, 0), knMakeVec3(1, 1, 1));
+    CookParts parts = MakeCookParts(&shape);
+    knTetNeighbors neighbors[6];
+    uint32_t faces[32];
+    knTriangle triangles[32], corners[32];
+    uint32_t count = parts.mesh.boundaryFaceCount;
+    assert_int_equal(shape.tetCount, 6);
+    memcpy(neighbors, parts.mesh.neighbors, sizeof neighbors);
+    memcpy(faces, parts.mesh.boundaryFaces, count * sizeof faces[0]);
+    memcpy(triangles, parts.triangles, count * sizeof triangles[0]);
+    memcpy(corners, parts.corners, count * sizeof corners[0]);
+    uint32_t other = KN_NONE;
+    for (uint32_t f = 0; f < 24; ++f)
+    {
+        bool first = other == KN_NONE && neighbors[f / 4].t[f % 4] != KN_NONE;
+        bool second = other == f / 4 && neighbors[f / 4].t[f % 4] == 0;
+        if ((first && f < 4) || second)
+        {
+            other = first ? neighbors[f / 4].t[f % 4] : other;
+            neighbors[f / 4].t[f % 4] = KN_NONE;
+            faces[count] = f;
+            triangles[count] = knTetMesh_BoundaryTriangle(&parts.mesh, f);
+            corners[count] = corners[0];
+            count += 1;
+        }
+    }
+    assert_int_equal(count, parts.mesh.boundaryFaceCount + 2);
+    parts.mesh.neighbors = neighbors;
+    parts.mesh.boundaryFaces = faces;
+    parts.mesh.boundaryFaceCount = count;
+    parts.surface.triangles = triangles;
+    parts.surface.cornerAttributes = corners;
+    parts.surface.triangleCount = count;
+    parts.def.surface = &parts.surface;
+    parts.def.tetMesh = &parts.mesh;
+    void* bytes = NULL;
+    size_t size = 0;
+    assert_int_equal(knEncodeAsset(&parts.def, NULL, &bytes, &size), kn_errorFormat);
+    assert_non_null(strstr(knLastError(), "edge of triangle"));
+    DestroyCookParts(&parts);
+    DestroyShape(&shape);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -553,6 +602,7 @@ int main(void)
         cmocka_unit_test(RandomWordsAreSurvived),
         cmocka_unit_test(SwappedWordsAreSurvived),
         cmocka_unit_test(EachLieIsFound),
+        cmocka_unit_test(AFaceDisownedByBothSidesIsFound),
         cmocka_unit_test(FreeTextMayChange),
         cmocka_unit_test(SizesOfManyMagnitudesLoad),
     };

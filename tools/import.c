@@ -207,7 +207,9 @@ static knResult ReceiveSoup(const knBuffer* answer, knSoup* soup)
     if (!soup->positions || !soup->vertexSources || !soup->triangles || !soup->corners ||
         !soup->sources || !soup->attributes || reader.left != 0)
     {
-        return knFail(kn_errorProcess, "the importer sent a mesh that is not whole");
+        bool whole = !reader.isShort && header.triangleCount > 0 && header.attributeCount > 0;
+        return whole ? kn_errorMemory
+                     : knFail(kn_errorProcess, "the importer sent a mesh that is not whole");
     }
     soup->positionCount = header.positionCount;
     soup->triangleCount = header.triangleCount;
