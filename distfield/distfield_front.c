@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Zlib
+#include "distfield/distfield_internal.h"
+
+// Section 4.2: from the nodes of crossed tetrahedra along edges of the same label, level by level
+// in the order of ids. A distance only falls, so the front ends.
+
+#define REAL_DECREASE 0.99999f // less than this is rounding, and would keep a front alive
+
+typedef struct Front
+{
+    knFragmentField* field;
+    uint64_t* now; // reached in the last level
+    uint64_t* next;
+    uint64_t* candidates;
+} Front;
+
+static bool HasBit(const uint64_t* words, uint32_t bit)
+{
+    return words[bit / 64] >> (bit % 64) & 1;
+}
+
+static void AddBit(uint64_t* words, uint32_t bit)
+{
+    words[bit / 64] |= (uint64_t)1 << (bit % 64);
+}
+
+static uint32_t LowestBit(uint64_t word)
+{
+#if defined(__GNUC__)
+    return (uint32_t)__builtin_ctzll(word);
+#else
+    uint32_t i = 0;
+    while (!(word >> i & 1))
+    {
+        ++i;
+    }
+    return i;
+#endif
+}
+
+static bool IsNew(const knFragmentField* field, uint32_t label)
+{
+    return label < field->fragmentCapacity && field->records[label].slot != KN_NONE &&
+           field->records[label].update == field->updateCount;
+}
+
+static bool Accept(Front* front, uint32_t node, const knNodeValue* value)
+{
+    knNodeValue* old = &front->field->values[node];
+    if (!(value->distance < REAL_DECREASE * old->distance))
+    {
+        return false;
+    }
+    *old = *value;
+    AddBit(front->next, node);
+    front->field->stats.accepts += 1;
+    return true;
+}
+
+static knNodeValue ValueOf(knVec3 p, const knFaceHit* hit, uint32_t source)
+{
+    knDVec3 d = knDSub(hit->point, knToDouble(p));
+    double length = sqrt(hit->distance2);
+    // a node on the crack itself: out through the face
+    d = length > 0.0 ? d : hit->normal;
+    knVec3 unit = knNormalize(knToFloat(knDScale(1.0 / fmax(knDLength(d), DBL_MIN), d)));
+    return (knNodeValue){(float)length, unit, source};
+}
+
+// The nodes of a crossed tetrahedron, each from the crack faces of its own part.
+static void StartTet(Front* front, uint32_t tet)
+{
+    knFragmentField* field = front->field;
+    const uint32_t* v = field->mesh->tets[tet].v;
+    uint8_t done = 0;
+    for (int i = 0; i < 4; ++i)
+    {
+        uint32_t label = field->cuts->labels[v[i]];
+        if (done >> i & 1 || !IsNew(field, label))
+        {
+            continue;
+        }
+        uint8_t mask = knCutStore_Mask(field->cuts, field->mesh, tet, label);
+        done |= mask;
+        knTetRegion region;
+        knCutStore_Region(field->cuts, field->mesh, tet, mask, &region);
+        for (int k = i; k < 4; ++k)
+        {
+            knVec3 p = field->mesh->nodes[v[k]];
+            knFaceHit hit = {.distance2 = DBL_MAX};
+            if (mask >> k & 1 && knHitRegion(field->mesh, tet, &region, knToDouble(p), false, &hit))
+            {
+                knNodeValue value = ValueOf(p, &hit, tet);
+                field->stats.startNodes += Accept(front, v[k], &value);
+            }
+        }
+    }
+}
+
+static uint32_t OtherEnd(const knTetMesh* mesh, uint32_t edge, uint32_t node)
+{
+    const uint32_t* v = mesh->edges[edge].v;
+    return v[0] == node ? v[1] : v[0];
+}
+
+static void AddCandidates(Front* front, uint32_t node)
+{
+    const knTetMesh* mesh = front->field->mesh;
+    const uint32_t* labels = front->field->cuts->labels;
+    for (uint32_t i = mesh->nodeEdgeStarts[node]; i < mesh->nodeEdgeStarts[node + 1]; ++i)
+    {
+        uint32_t other = OtherEnd(mesh, mesh->nodeEdges[i], node);
+        if (labels[other] == labels[node])
+        {
+            AddBit(front->candidates, other);
+        }
+    }
+}
+
+// Equations 1 and 2 over the neighbours reached in the last level.
+static void VisitPaper(Front* front, uint32_t node)
+{
+    const knFragmentField* field = front->field;
+    const knTetMesh* mesh = field->mesh;
+    knVec3 p = mesh->nodes[node];
+    knNodeValue sum = {.source = KN_NONE};
+    float weights = 0.0f;
+    for (uint32_t i = mesh->nodeEdgeStarts[node]; i < mesh->nodeEdgeStarts[node + 1]; ++i)
+    {
+        uint32_t j = OtherEnd(mesh, mesh->nodeEdges[i], node);
+        if (field->cuts->labels[j] == field->cuts->labels[node] && HasBit(front->now, j))
+        {
+            knVec3 d = knSub(mesh->nodes[j], p);
+            float w = 1.0f / fmaxf(knLengthSquared(d), FLT_MIN);
+            sum.distance += w * (field->values[j].distance + knDot(field->values[j].direction, d));
+            sum.direction = knAddScaled(sum.direction, w, field->values[j].direction);
+            sum.source = field->values[j].source;
+            weights += w;
+        }
+    }
+    sum.distance = fmaxf(sum.distance / weights, 0.0f);
+    sum.direction = knNormalize(sum.direction);
+    Accept(front, node, &sum);
+}
+
+// The nearest of the crack points that the neighbours found.
+static void VisitClosest(Front* front, uint32_t node)
+{
+    knFragmentField* field = front->field;
+    const knTetMesh* mesh = field->mesh;
+    uint32_t label = field->cuts->labels[node];
+    knVec3 p = mesh->nodes[node];
+    knNodeValue best = field->values[node];
+    for (uint32_t i = mesh->nodeEdgeStarts[node]; i < mesh->nodeEdgeStarts[node + 1]; ++i)
+    {
+        uint32_t j = OtherEnd(mesh, mesh->nodeEdges[i], node);
+        if (field->cuts->labels[j] != label || !HasBit(front->now, j))
+        {
+            continue;
+        }
+        const knNodeValue* from = &field->values[j];
+        knVec3 c = knAddScaled(mesh->nodes[j], from->distance, from->direction);
+        knVec3 d = knSub(c, p);
+        float distance = knLength(d);
+        if (distance < best.distance)
+        {
+            best = (knNodeValue){distance, knNormalize(d), from->source};
+        }
+    }
+    if (!Accept(front, node, &best) || field->def.front != kn_frontClosestFace)
+    {
+        return;
+    }
+    // the face that the point lies on is mostly nearer still
+    double reach = (double)best.distance;
+    knFaceHit hit = {.distance2 = reach * reach};
+    if (knHitTet(field, best.source, label, knToDouble(p), false, &hit))
+    {
+        field->values[node] = ValueOf(p, &hit, best.source);
+    }
+}
+
+static void VisitCandidates(Front* front)
+{
+    knFragmentField* field = front->field;
+    for (size_t w = 0; w < field->wordCount; ++w)
+    {
+        for (uint64_t word = front->candidates[w]; word != 0; word &= word - 1)
+        {
+            uint32_t node = (uint32_t)(64 * w) + LowestBit(word);
+            field->stats.visits += 1;
+            if (field->def.front == kn_frontPaper)
+            {
+                VisitPaper(front, node);
+            }
+            else
+            {
+                VisitClosest(front, node);
+            }
+        }
+    }
+}
+
+// Takes the next front; false when it is empty.
+static bool Advance(Front* front)
+{
+    uint64_t* swap = front->now;
+    front->now = front->next;
+    front->next = swap;
+    size_t size = front->field->wordCount * sizeof(uint64_t);
+    memset(front->next, 0, size);
+    memset(front->candidates, 0, size);
+    bool any = false;
+    for (size_t w = 0; w < front->field->wordCount; ++w)
+    {
+        for (uint64_t word = front->now[w]; word != 0; word &= word - 1)
+        {
+            AddCandidates(front, (uint32_t)(64 * w) + LowestBit(word));
+            any = true;
+        }
+    }
+    return any;
+}
+
+void knSpreadFront(knFragmentField* field, const knFractureDelta* delta)
+{
+    field->stats = (knFrontStats){0};
+    Front front = {field, field->front, field->front + field->wordCount,
+                   field->front + 2 * field->wordCount};
+    memset(field->front, 0, 3 * field->wordCount * sizeof(uint64_t));
+    for (uint32_t i = 0; i < delta->crossedTetCount; ++i)
+    {
+        StartTet(&front, delta->crossedTets[i]);
+    }
+    while (Advance(&front))
+    {
+        field->stats.levels += 1;
+        VisitCandidates(&front);
+    }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// Shared by the files of this folder; tests may look in too.
+
+#include "knap/distfield.h"
+
+#include <string.h>
+
+// ---- exact signs, distfield_predicate.c
+
+// Six times the volume of a, b, c, p as knTetVolume6; the sign of the result is exact.
+double knExactVolume6(knVec3 a, knVec3 b, knVec3 c, knVec3 p);
+
+// ---- closest points, distfield_triangles.c
+
+knDVec3 knClosestOnTriangle(knDVec3 p, knDVec3 a, knDVec3 b, knDVec3 c);
+
+typedef struct knTriNode
+{
+    knVec3 lower;
+    uint32_t first; // leaf: first item; inner: right child, the left one follows
+    knVec3 upper;
+    uint32_t count; // 0 for inner nodes
+} knTriNode;
+
+// A box tree over the triangles of the boundary, for cooking.
+typedef struct knTriTree
+{
+    knAllocator allocator;
+    const knTetMesh* mesh;
+    knTriNode* nodes;
+    uint32_t* order;
+    size_t nodeCapacity;
+    uint32_t nodeCount;
+    uint32_t triangleCount;
+} knTriTree;
+
+knResult knCreateTriTree(knTriTree* tree, const knTetMesh* mesh, const knAllocator* allocator);
+void knDestroyTriTree(knTriTree* tree);
+
+// Distance to the surface, given that it is at most `bound`.
+double knTriTree_Distance(const knTriTree* tree, knVec3 p, double bound);
+
+// ---- bytes of the cooked sections
+
+typedef struct knLocatorHeader
+{
+    uint32_t version;
+    uint32_t nodeCount;
+    uint32_t referenceCount;
+    uint32_t meshNodeCount;
+    uint32_t meshTetCount;
+    uint32_t zero[11];
+} knLocatorHeader;
+
+typedef struct knGridHeader
+{
+    uint32_t version;
+    uint32_t bricks[3];
+    float origin[3];
+    float spacing;
+    float step;
+    float thickness;
+    uint32_t denseCount;
+    uint32_t zero[5];
+} knGridHeader;
+
+_Static_assert(sizeof(knLocatorHeader) == 64 && sizeof(knGridHeader) == 64, "one cache line");
+
+#define KN_BRICK_SAMPLES  729 // 9^3
+#define KN_BRICK_STRIDE   736 // rounds a brick up to whole cache lines
+#define KN_MAX_BRICKS     (1u << 24)
+#define KN_BAND_CELLS     2.0f // bricks nearer to the surface than this are dense
+#define KN_KD_STACK       64
+#define KN_KD_LEAF        3u
+#define KN_MAX_WALK_STEPS 24
+
+static inline size_t knRoundLine(size_t size)
+{
+    return (size + KN_CACHE_LINE - 1) & ~(size_t)(KN_CACHE_LINE - 1);
+}
+
+static inline float knBitsToFloat(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static inline uint32_t knFloatToBits(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+static inline bool knKdNode_IsLeaf(knKdNode node)
+{
+    return (node.link & 3u) == KN_KD_LEAF;
+}
+
+static inline float knAxis(knVec3 p, uint32_t axis)
+{
+    return axis == 0 ? p.x : axis == 1 ? p.y : p.z;
+}
+
+// ---- grid, distfield_grid.c
+
+typedef struct knGridCell
+{
+    float v[8]; // corner i: bit 0 is x, bit 1 y, bit 2 z
+    float u[3]; // place in the cell, 0 to 1
+    float spacing;
+    float error; // of the values
+} knGridCell;
+
+// The cell around q, a place in units of cells, inside the grid.
+void knDistanceGrid_LoadCell(const knDistanceGrid* grid, const float q[3], knGridCell* cell);
+
+// ---- one instance
+
+#define KN_OCCUPANCY_LEVELS 17
+
+// Cells of all levels of one fragment, finest first; the bits are in its slot.
+typedef struct knOccupancy
+{
+    knVec3 origin;
+    float cell; // m, of the finest level
+    uint16_t dims[3];
+    uint16_t levelCount;
+} knOccupancy;
+
+typedef struct knFragmentRecord
+{
+    knBox box; // empty while not alive
+    knOccupancy cells;
+    uint32_t slot;   // of the bitmap, or KN_NONE while not alive
+    uint32_t update; // that began it
+} knFragmentRecord;
+
+typedef struct knNodeValue
+{
+    float distance;
+    knVec3 direction;
+    uint32_t source; // tetrahedron whose crack face is nearest
+} knNodeValue;
+
+struct knFragmentField
+{
+    knAllocator allocator;
+    knFieldDef def;
+    knTetLocator locator;
+    knDistanceGrid grid;
+    const knTetMesh* mesh;
+    const knCutStore* cuts;
+    knNodeValue* values;
+    uint64_t* front; // three bit sets of wordCount words: front, next front, candidates
+    knFragmentRecord* records;
+    uint64_t* slots;     // KN_OCCUPANCY_WORDS each
+    uint32_t* freeSlots; // a stack
+    size_t wordCount;
+    uint32_t fragmentCapacity, pieceCapacity, freeSlotCount;
+    uint32_t updateCount;
+    knFrontStats stats;
+};
+
+// ---- cracks, distfield_crack.c
+
+typedef struct knFaceHit
+{
+    double distance2;
+    knDVec3 point;
+    knDVec3 normal; // outward of the face that was hit, not unit
+    bool isCrack;
+} knFaceHit;
+
+// Replaces the hit by a nearer one on the crack faces of the region, and on its original faces when
+// asked to. True when it did.
+bool knHitRegion(const knTetMesh* mesh, uint32_t tet, const knTetRegion* region, knDVec3 p,
+                 bool original, knFaceHit* hit);
+
+// The same for the part of a tetrahedron that belongs to the fragment.
+bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knDVec3 p,
+              bool original, knFaceHit* hit);
+
+// ---- occupancy, distfield_occupancy.c
+
+// Marks the cells of all new fragments from the nodes that got their labels.
+void knMarkFragments(knFragmentField* field, const knFractureDelta* delta);
+
+// False when no cell of the fragment is within the radius.
+bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
+                         float radius);
+
+// ---- front, distfield_front.c
+
+void knSpreadFront(knFragmentField* field, const knFractureDelta* delta);
+
+// ---- queries
+
+static inline const knFragmentRecord* knFindRecord(const knFragmentField* field, uint32_t fragment)
+{
+    const knFragmentRecord* r = fragment < field->fragmentCapacity ? &field->records[fragment] : 0;
+    return r && r->slot != KN_NONE ? r : 0;
+}
+
+// Nearest face of the fragment within sqrt(hit->distance2), for a point outside it; with `any` the
+// first that is near enough will do. distfield_outside.c.
+bool knHitFragment(knFieldQuery* query, knVec3 p, bool any, knFaceHit* hit);
+
+// The steps of the single queries, shared with the batches; distfield_query.c.
+bool knQueryInside(knFieldQuery* query, knVec3 p, knTetPoint* point);
+void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
+                        const knGridSample* sample, knFieldContact* contact);
+bool knQuerySphereRest(knFieldQuery* query, const knFragmentRecord* record, knVec3 p, float radius);
+
+// As knBox_Distance, in the order of operations that distfield_batch.c has too.
+static inline float knBoxGap(const knBox* box, float px, float py, float pz)
+{
+    float x0 = box->lower.x - px, x1 = px - box->upper.x, y0 = box->lower.y - py;
+    float y1 = py - box->upper.y, z0 = box->lower.z - pz, z1 = pz - box->upper.z;
+    float x = x0 > x1 ? x0 : x1, y = y0 > y1 ? y0 : y1, z = z0 > z1 ? z0 : z1;
+    x = x > 0.0f ? x : 0.0f;
+    y = y > 0.0f ? y : 0.0f;
+    z = z > 0.0f ? z : 0.0f;
+    return sqrtf((x * x + y * y) + z * z);
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Zlib
+#include "distfield/distfield_internal.h"
+
+knFieldQuery knMakeFieldQuery(const knFragmentField* field, uint32_t fragment)
+{
+    return (knFieldQuery){.field = field, .fragment = fragment, .hint = KN_NONE};
+}
+
+// The fragment that owns the point: the label of any corner of the part that it lies in.
+static uint32_t LabelAt(const knFragmentField* field, const knTetPoint* point)
+{
+    const uint32_t* v = field->mesh->tets[point->tet].v;
+    const uint32_t* labels = field->cuts->labels;
+    uint32_t cut = field->cuts->tetCuts[point->tet];
+    if (cut == KN_NONE)
+    {
+        return labels[v[0]];
+    }
+    uint8_t region = knTetCut_Region(&field->cuts->cuts[cut], point->weights);
+    return labels[v[region & 1 ? 0 : region & 2 ? 1 : region & 4 ? 2 : 3]];
+}
+
+bool knQueryInside(knFieldQuery* query, knVec3 p, knTetPoint* point)
+{
+    const knFragmentField* field = query->field;
+    knLocatePath path = knTetLocator_Find(&field->locator, p, query->hint, point);
+    query->counters.located[path] += 1;
+    if (point->tet == KN_NONE)
+    {
+        return false;
+    }
+    query->hint = point->tet;
+    query->counters.cutTets += field->cuts->tetCuts[point->tet] != KN_NONE;
+    bool inside = LabelAt(field, point) == query->fragment;
+    query->counters.insideTrue += inside;
+    return inside;
+}
+
+static bool InBox(const knFieldQuery* query, knVec3 p)
+{
+    const knFragmentRecord* record = knFindRecord(query->field, query->fragment);
+    return record && knBox_Contains(record->box, p);
+}
+
+bool knFieldQuery_Inside(knFieldQuery* query, knVec3 p)
+{
+    query->counters.insideTests += 1;
+    knTetPoint point;
+    return InBox(query, p) && knQueryInside(query, p, &point);
+}
+
+typedef struct CrackValue
+{
+    float distance;
+    knVec3 direction;
+} CrackValue;
+
+static CrackValue Barycentric(const knFragmentField* field, const knTetPoint* point)
+{
+    CrackValue c = {0.0f, {0.0f, 0.0f, 0.0f}};
+    const uint32_t* v = field->mesh->tets[point->tet].v;
+    for (int i = 0; i < 4; ++i)
+    {
+        const knNodeValue* n = &field->values[v[i]];
+        c.distance += point->weights[i] * n->distance;
+        c.direction = knAddScaled(c.direction, point->weights[i], n->direction);
+    }
+    return c;
+}
+
+// Equations 1 and 2 with the four corners as neighbours.
+static CrackValue InverseSquares(const knFragmentField* field, const knTetPoint* point, knVec3 p)
+{
+    CrackValue c = {0.0f, {0.0f, 0.0f, 0.0f}};
+    float weights = 0.0f;
+    const uint32_t* v = field->mesh->tets[point->tet].v;
+    for (int i = 0; i < 4; ++i)
+    {
+        const knNodeValue* n = &field->values[v[i]];
+        knVec3 d = knSub(field->mesh->nodes[v[i]], p);
+        float w = 1.0f / fmaxf(knLengthSquared(d), 1e-30f);
+        c.distance += w * (n->distance + knDot(n->direction, d));
+        c.direction = knAddScaled(c.direction, w, n->direction);
+        weights += w;
+    }
+    c.distance = fmaxf(c.distance / weights, 0.0f);
+    return c;
+}
+
+// Infinite until a front has reached all four corners.
+static CrackValue CrackAtNodes(const knFragmentField* field, const knTetPoint* point, knVec3 p)
+{
+    const uint32_t* v = field->mesh->tets[point->tet].v;
+    for (int i = 0; i < 4; ++i)
+    {
+        if (!(field->values[v[i]].distance < INFINITY))
+        {
+            return (CrackValue){INFINITY, {0.0f, 0.0f, 0.0f}};
+        }
+    }
+    CrackValue c =
+        field->def.paperWeights ? InverseSquares(field, point, p) : Barycentric(field, point);
+    c.direction = knNormalize(c.direction);
+    return c;
+}
+
+// Exact to the crack faces of this part of the tetrahedron and of its neighbours.
+static bool CrackAtFaces(const knFieldQuery* query, uint32_t tet, knVec3 p, float limit,
+                         knFaceHit* hit)
+{
+    const knFragmentField* field = query->field;
+    *hit = (knFaceHit){.distance2 = (double)limit * (double)limit};
+    knDVec3 q = knToDouble(p);
+    bool found = knHitTet(field, tet, query->fragment, q, false, hit);
+    for (int i = 0; i < 4; ++i)
+    {
+        uint32_t other = field->mesh->neighbors[tet].t[i];
+        if (other != KN_NONE && field->cuts->tetCuts[other] != KN_NONE)
+        {
+            found = knHitTet(field, other, query->fragment, q, false, hit) || found;
+        }
+    }
+    return found;
+}
+
+static knVec3 WayOut(knVec3 p, const knFaceHit* hit)
+{
+    knDVec3 d = knDSub(hit->point, knToDouble(p));
+    // nearly on the face: its own normal has more digits
+    double size = fabs(hit->point.x) + fabs(hit->point.y) + fabs(hit->point.z);
+    d = knDLength(d) > 1e-6 * size ? d : hit->normal;
+    return knNormalize(knToFloat(knDScale(1.0 / fmax(knDLength(d), DBL_MIN), d)));
+}
+
+void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
+                        const knGridSample* sample, knFieldContact* contact)
+{
+    const knFragmentField* field = query->field;
+    float depth = fmaxf(-sample->distance, 0.0f);
+    *contact = (knFieldContact){-depth, knNormalize(sample->gradient), kn_sourceGrid};
+    query->counters.penetrations += 1;
+    if (field->cuts->tetCuts[point->tet] != KN_NONE)
+    {
+        knFaceHit hit;
+        if (CrackAtFaces(query, point->tet, p, depth, &hit))
+        {
+            *contact =
+                (knFieldContact){-(float)sqrt(hit.distance2), WayOut(p, &hit), kn_sourceCrackFace};
+        }
+        query->counters.byCrackFaces += contact->source == kn_sourceCrackFace;
+    }
+    else
+    {
+        CrackValue crack = CrackAtNodes(field, point, p);
+        if (crack.distance < depth)
+        {
+            *contact = (knFieldContact){-crack.distance, crack.direction, kn_sourceCrackNodes};
+        }
+        query->counters.byCrackNodes += contact->source == kn_sourceCrackNodes;
+    }
+    query->counters.byGrid += contact->source == kn_sourceGrid;
+}
+
+bool knFieldQuery_Penetration(knFieldQuery* query, knVec3 p, knFieldContact* contact)
+{
+    query->counters.insideTests += 1;
+    knTetPoint point;
+    if (!InBox(query, p) || !knQueryInside(query, p, &point))
+    {
+        return false;
+    }
+    knGridSample sample = knDistanceGrid_Sample(&query->field->grid, p);
+    knQueryPenetration(query, p, &point, &sample, contact);
+    return true;
+}
+
+// The paper's bound: distance to the surface of whatever fragment the point is in. It is
+// propagated, so it can be too large; those cases are counted.
+static bool PaperCull(knFieldQuery* query, knVec3 p, const knTetPoint* point, float radius)
+{
+    const knFragmentField* field = query->field;
+    if (point->tet == KN_NONE || field->cuts->tetCuts[point->tet] != KN_NONE)
+    {
+        return false;
+    }
+    knGridSample sample = knDistanceGrid_Sample(&field->grid, p);
+    CrackValue crack = CrackAtNodes(field, point, p);
+    if (!(fminf(-sample.distance, crack.distance) > radius))
+    {
+        return false;
+    }
+    query->counters.culledByPaper += 1;
+    knFaceHit hit = {.distance2 = (double)radius * (double)radius};
+    query->counters.falseCulls += knHitFragment(query, p, true, &hit);
+    return true;
+}
+
+bool knQuerySphereRest(knFieldQuery* query, const knFragmentRecord* record, knVec3 p, float radius)
+{
+    const knFragmentField* field = query->field;
+    if (!knOccupancy_Touches(field, record, p, radius))
+    {
+        query->counters.culledByCells += 1;
+        return false;
+    }
+    bool paper = field->def.paperSphereBound;
+    if (radius <= field->def.exactRadius || paper)
+    {
+        knTetPoint point;
+        bool inside = knQueryInside(query, p, &point);
+        if (!inside && paper && PaperCull(query, p, &point, radius))
+        {
+            return false;
+        }
+        // closed sets: a sphere that just touches is kept, so a little more
+        double reach = (double)radius * 1.00001 + (double)field->grid.slack;
+        knFaceHit hit = {.distance2 = reach * reach};
+        if (!inside && radius <= field->def.exactRadius && !knHitFragment(query, p, true, &hit))
+        {
+            query->counters.culledByFaces += 1;
+            return false;
+        }
+    }
+    query->counters.spheresKept += 1;
+    return true;
+}
+
+bool knFieldQuery_SphereTest(knFieldQuery* query, knVec3 p, float radius)
+{
+    const knFragmentField* field = query->field;
+    const knFragmentRecord* record = knFindRecord(field, query->fragment);
+    query->counters.sphereTests += 1;
+    if (!record || knBoxGap(&record->box, p.x, p.y, p.z) > radius * 1.00001f + field->grid.slack)
+    {
+        query->counters.culledByBox += 1;
+        return false;
+    }
+    knGridSample sample = knDistanceGrid_Sample(&field->grid, p);
+    if (sample.distance - sample.error > radius)
+    {
+        query->counters.culledByGrid += 1;
+        return false;
+    }
+    return knQuerySphereRest(query, record, p, radius);
+}
