@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Zlib
+#include "fracture/cutting_internal.h"
+
+// With halving, the parent of a slot is never above it, so a root is the lowest slot of its set.
+static uint32_t FindRoot(uint32_t* parents, uint32_t slot)
+{
+    while (parents[slot] != slot)
+    {
+        parents[slot] = parents[parents[slot]];
+        slot = parents[slot];
+    }
+    return slot;
+}
+
+static void Join(uint32_t* parents, uint32_t a, uint32_t b)
+{
+    a = FindRoot(parents, a);
+    b = FindRoot(parents, b);
+    if (a < b)
+    {
+        parents[b] = a;
+    }
+    else
+    {
+        parents[a] = b;
+    }
+}
+
+static void JoinNeighbors(Plan* plan, uint32_t slot)
+{
+    const knTetMesh* mesh = plan->mesh;
+    uint32_t node = plan->nodes[slot];
+    for (uint32_t k = mesh->nodeEdgeStarts[node]; k < mesh->nodeEdgeStarts[node + 1]; ++k)
+    {
+        uint32_t other = mesh->edges[mesh->nodeEdges[k]].v[1];
+        if (other != node && IsOwn(plan, other))
+        {
+            uint32_t otherSlot = SlotOf(plan, other);
+            if (plan->groups[slot] == plan->groups[otherSlot])
+            {
+                Join(plan->components, slot, otherSlot);
+            }
+        }
+    }
+}
+
+// Replaces roots by numbers 0, 1, ... in the order of the lowest slot.
+static void NumberComponents(Plan* plan)
+{
+    uint32_t* parents = plan->components;
+    plan->componentCount = 0;
+    for (uint32_t i = 0; i < plan->nodeCount; ++i)
+    {
+        if (parents[i] == i)
+        {
+            plan->stamps[i] = plan->componentCount++;
+        }
+        else
+        {
+            plan->stamps[i] = plan->stamps[FindRoot(parents, i)];
+        }
+    }
+    for (uint32_t i = 0; i < plan->nodeCount; ++i)
+    {
+        parents[i] = plan->stamps[i];
+    }
+}
+
+static void ListSlots(Plan* plan)
+{
+    for (uint32_t c = 0; c <= plan->componentCount; ++c)
+    {
+        plan->starts[c] = 0;
+    }
+    for (uint32_t i = 0; i < plan->nodeCount; ++i)
+    {
+        plan->starts[plan->components[i] + 1] += 1;
+    }
+    for (uint32_t c = 0; c < plan->componentCount; ++c)
+    {
+        plan->starts[c + 1] += plan->starts[c];
+    }
+    for (uint32_t i = 0; i < plan->nodeCount; ++i)
+    {
+        plan->order[plan->starts[plan->components[i]]++] = i;
+    }
+    for (uint32_t c = plan->componentCount; c > 0; --c)
+    {
+        plan->starts[c] = plan->starts[c - 1];
+    }
+    plan->starts[0] = 0;
+}
+
+knResult FindComponents(Plan* plan)
+{
+    for (uint32_t i = 0; i < plan->nodeCount; ++i)
+    {
+        plan->components[i] = i;
+    }
+    for (uint32_t i = 0; i < plan->nodeCount; ++i)
+    {
+        JoinNeighbors(plan, i);
+    }
+    NumberComponents(plan);
+    plan->starts =
+        knArena_Allocate(plan->arena, (size_t)plan->componentCount + 1, sizeof(uint32_t));
+    if (!plan->starts)
+    {
+        return kn_errorMemory;
+    }
+    ListSlots(plan);
+    return kn_success;
+}
+
+uint8_t ComponentMask(const Plan* plan, uint32_t tet, uint32_t component)
+{
+    const uint32_t* v = plan->mesh->tets[tet].v;
+    uint8_t mask = 0;
+    for (int i = 0; i < 4; ++i)
+    {
+        bool inside = IsOwn(plan, v[i]) && plan->components[SlotOf(plan, v[i])] == component;
+        mask |= (uint8_t)(inside << i);
+    }
+    return mask;
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Zlib
+#include "fracture/cutting_internal.h"
+
+static void AddSquare(knDSym3* m, double s, knDVec3 r)
+{
+    m->xx += s * r.x * r.x;
+    m->yy += s * r.y * r.y;
+    m->zz += s * r.z * r.z;
+    m->xy += s * r.x * r.y;
+    m->xz += s * r.x * r.z;
+    m->yz += s * r.y * r.z;
+}
+
+void AddTetMoments(Moments* m, const knDVec3 r[4])
+{
+    knDVec3 u = knDSub(r[1], r[0]);
+    knDVec3 v = knDSub(r[2], r[0]);
+    knDVec3 w = knDSub(r[3], r[0]);
+    double volume = knDDot(knDCross(u, v), w) / 6.0;
+    knDVec3 sum = knDAdd(knDAdd(r[0], r[1]), knDAdd(r[2], r[3]));
+    m->volume += volume;
+    m->first = knDAdd(m->first, knDScale(volume / 4.0, sum));
+    // exact for linear shape functions: (sum sum^T + sum of r r^T) / 20
+    double s = volume / 20.0;
+    AddSquare(&m->second, s, sum);
+    for (int i = 0; i < 4; ++i)
+    {
+        AddSquare(&m->second, s, r[i]);
+    }
+}
+
+static bool FaceHolds(const knRegionFace* face, uint8_t vertex)
+{
+    bool holds = false;
+    for (int i = 0; i < face->count; ++i)
+    {
+        holds |= face->loop[i] == vertex;
+    }
+    return holds;
+}
+
+void AddRegionMoments(Moments* m, const knTetRegion* region, const knVec3 corners[4],
+                      knDVec3 origin)
+{
+    // from the weights: the parts of a tetrahedron then fill it to the last bits
+    knDVec3 points[KN_MAX_REGION_VERTICES];
+    knDVec3 base[4];
+    for (int i = 0; i < 4; ++i)
+    {
+        base[i] = knDSub(knToDouble(corners[i]), origin);
+    }
+    for (int i = 0; i < region->vertexCount; ++i)
+    {
+        const double* w = region->vertices[i].weights;
+        points[i] = knDAdd(knDAdd(knDScale(w[0], base[0]), knDScale(w[1], base[1])),
+                           knDAdd(knDScale(w[2], base[2]), knDScale(w[3], base[3])));
+        m->box = knBox_AddPoint(m->box, region->vertices[i].position);
+    }
+    for (int f = 0; f < region->faceCount; ++f)
+    {
+        const knRegionFace* face = &region->faces[f];
+        for (int i = 1; i + 1 < face->count && !FaceHolds(face, 0); ++i)
+        {
+            // apex behind the face: positive volume for a face that turns outwards
+            const knDVec3 r[4] = {points[0], points[face->loop[0]], points[face->loop[i]],
+                                  points[face->loop[i + 1]]};
+            AddTetMoments(m, r);
+        }
+    }
+}
+
+knMassProperties FinishMoments(const Moments* m, knDVec3 origin, double density)
+{
+    double v = m->volume;
+    knDVec3 c = v > 0.0 ? knDScale(1.0 / v, m->first) : knMakeDVec3(0.0, 0.0, 0.0);
+    double xx = m->second.xx - v * c.x * c.x;
+    double yy = m->second.yy - v * c.y * c.y;
+    double zz = m->second.zz - v * c.z * c.z;
+    knMassProperties p = {.volume = v, .mass = density * v, .center = knDAdd(origin, c)};
+    p.inertia.xx = density * (yy + zz);
+    p.inertia.yy = density * (xx + zz);
+    p.inertia.zz = density * (xx + yy);
+    p.inertia.xy = -density * (m->second.xy - v * c.x * c.y);
+    p.inertia.xz = -density * (m->second.xz - v * c.x * c.z);
+    p.inertia.yz = -density * (m->second.yz - v * c.y * c.z);
+    return p;
+}
+
+knDVec3 PlanOrigin(const Plan* plan)
+{
+    return plan->set->fragments[plan->fragment].mass.center;
+}
+
+knDVec3 FaceArea2(const knTetRegion* region, const knRegionFace* face)
+{
+    knDVec3 a = knToDouble(region->vertices[face->loop[0]].position);
+    knDVec3 sum = {0.0, 0.0, 0.0};
+    knDVec3 last = knDSub(knToDouble(region->vertices[face->loop[1]].position), a);
+    for (int i = 2; i < face->count; ++i)
+    {
+        knDVec3 next = knDSub(knToDouble(region->vertices[face->loop[i]].position), a);
+        sum = knDAdd(sum, knDCross(last, next));
+        last = next;
+    }
+    return sum;
+}
+
+static double TriangleQuality(knDVec3 a, knDVec3 b, knDVec3 c)
+{
+    knDVec3 u = knDSub(b, a);
+    knDVec3 v = knDSub(c, a);
+    knDVec3 w = knDSub(c, b);
+    double longest = fmax(knDDot(u, u), fmax(knDDot(v, v), knDDot(w, w)));
+    knDVec3 n = knDCross(u, v);
+    return longest > 0.0 ? sqrt(knDDot(n, n)) / longest : 0.0;
+}
+
+int BestFan(const knTetRegion* region, const knRegionFace* face, double* quality)
+{
+    knDVec3 p[KN_MAX_REGION_LOOP];
+    for (int i = 0; i < face->count; ++i)
+    {
+        p[i] = knToDouble(region->vertices[face->loop[i]].position);
+    }
+    int best = 0;
+    *quality = -1.0;
+    // the two fans of a quad repeat, a triangle has one
+    int candidateCount = face->count == 3 ? 1 : face->count == 4 ? 2 : face->count;
+    for (int apex = 0; apex < candidateCount; ++apex)
+    {
+        double worst = 1.0;
+        for (int i = 1; i + 1 < face->count; ++i)
+        {
+            worst = fmin(worst, TriangleQuality(p[apex], p[(apex + i) % face->count],
+                                                p[(apex + i + 1) % face->count]));
+        }
+        if (worst > *quality)
+        {
+            *quality = worst;
+            best = apex;
+        }
+    }
+    return best;
+}
+
+// No float left between two points, or a face without area: no sound surface can be made.
+static bool IsTooFine(const knTetRegion* region)
+{
+    for (int f = 0; f < region->faceCount; ++f)
+    {
+        double quality;
+        BestFan(region, &region->faces[f], &quality);
+        if (!(quality > 0.0))
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void AddCutTet(Plan* plan, uint32_t tet, uint32_t slot, knDVec3 origin)
+{
+    uint32_t component = plan->components[slot];
+    uint8_t mask = ComponentMask(plan, tet, component);
+    const uint32_t* v = plan->mesh->tets[tet].v;
+    // once for each part: from its first corner
+    uint8_t lowest = (uint8_t)(mask & -mask);
+    for (int i = 0; i < 4; ++i)
+    {
+        if (lowest >> i & 1 && v[i] == plan->nodes[slot])
+        {
+            const knVec3 corners[4] = {plan->mesh->nodes[v[0]], plan->mesh->nodes[v[1]],
+                                       plan->mesh->nodes[v[2]], plan->mesh->nodes[v[3]]};
+            knTetRegion region;
+            knCutStore_Region(plan->store, plan->mesh, tet, mask, &region);
+            AddRegionMoments(&plan->moments[component], &region, corners, origin);
+            plan->tooFine |= IsTooFine(&region);
+        }
+    }
+}
+
+static void AddStar(Plan* plan, uint32_t slot, knDVec3 origin)
+{
+    const knCutMesh* c = plan->cutMesh;
+    const knTetMesh* mesh = plan->mesh;
+    uint32_t node = plan->nodes[slot];
+    Moments* m = &plan->moments[plan->components[slot]];
+    m->box = knBox_AddPoint(m->box, mesh->nodes[node]);
+    for (uint32_t k = c->nodeTetStarts[node]; k < c->nodeTetStarts[node + 1]; ++k)
+    {
+        uint32_t tet = c->nodeTets[k];
+        if (plan->store->tetCuts[tet] != KN_NONE)
+        {
+            AddCutTet(plan, tet, slot, origin);
+        }
+        else if (mesh->tets[tet].v[0] == node)
+        {
+            knDVec3 r[4];
+            for (int i = 0; i < 4; ++i)
+            {
+                r[i] = knDSub(knToDouble(mesh->nodes[mesh->tets[tet].v[i]]), origin);
+            }
+            AddTetMoments(m, r);
+        }
+    }
+}
+
+knResult MeasureComponents(Plan* plan)
+{
+    plan->moments = knArena_Allocate(plan->arena, plan->componentCount, sizeof(Moments));
+    if (!plan->moments)
+    {
+        return kn_errorMemory;
+    }
+    for (uint32_t c = 0; c < plan->componentCount; ++c)
+    {
+        plan->moments[c] = (Moments){.box = knEmptyBox()};
+    }
+    for (uint32_t slot = 0; slot < plan->nodeCount; ++slot)
+    {
+        AddStar(plan, slot, PlanOrigin(plan));
+    }
+    return kn_success;
+}
+
+double MeasureCrackArea(const Plan* plan)
+{
+    double area2 = 0.0;
+    for (uint32_t i = 0; i < plan->crossedCount; ++i)
+    {
+        uint32_t tet = plan->crossedTets[i];
+        const knTetCut* cut = &plan->store->cuts[plan->store->tetCuts[tet]];
+        for (int p = cut->planeCount - plan->addedPlanes[i]; p < cut->planeCount; ++p)
+        {
+            // the side below, as it was before later planes: the whole face of this one
+            knTetRegion region;
+            knCutStore_Region(plan->store, plan->mesh, tet, cut->below[p], &region);
+            for (int f = 0; f < region.faceCount; ++f)
+            {
+                if (region.faces[f].source == 4 + p)
+                {
+                    area2 += knDLength(FaceArea2(&region, &region.faces[f]));
+                }
+            }
+        }
+    }
+    return 0.5 * area2;
+}

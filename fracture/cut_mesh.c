@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Zlib
+#include "knap/cutting.h"
+
+#include <string.h>
+
+static knResult AllocateCutMesh(knCutMesh* c, const knTetMesh* mesh)
+{
+    const knAllocator* a = &c->allocator;
+    c->nodeTetStarts = knAllocate(a, (size_t)mesh->nodeCount + 1, sizeof(uint32_t));
+    c->nodeTets = knAllocate(a, 4 * (size_t)mesh->tetCount, sizeof(uint32_t));
+    c->tetTriangleStarts = knAllocate(a, (size_t)mesh->tetCount + 1, sizeof(uint32_t));
+    c->tetTriangles = knAllocate(a, mesh->boundaryFaceCount, sizeof(uint32_t));
+    bool ok = c->nodeTetStarts && c->nodeTets && c->tetTriangleStarts &&
+              (c->tetTriangles || mesh->boundaryFaceCount == 0);
+    return ok ? kn_success : kn_errorMemory;
+}
+
+// Turns counts, stored one place further on, into starts that the filling moves to their place.
+static void SumCounts(uint32_t* starts, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        starts[i + 1] += starts[i];
+    }
+}
+
+// After filling, starts[i] is where i ends: shift them back by one.
+static void ShiftStarts(uint32_t* starts, uint32_t count)
+{
+    memmove(starts + 1, starts, count * sizeof(uint32_t));
+    starts[0] = 0;
+}
+
+static void ListNodeTets(knCutMesh* c)
+{
+    const knTetMesh* mesh = c->mesh;
+    uint32_t* starts = c->nodeTetStarts;
+    memset(starts, 0, ((size_t)mesh->nodeCount + 1) * sizeof(uint32_t));
+    for (uint32_t i = 0; i < 4 * mesh->tetCount; ++i)
+    {
+        starts[mesh->tets[i / 4].v[i % 4] + 1] += 1;
+    }
+    SumCounts(starts, mesh->nodeCount);
+    for (uint32_t i = 0; i < 4 * mesh->tetCount; ++i)
+    {
+        c->nodeTets[starts[mesh->tets[i / 4].v[i % 4]]++] = i / 4;
+    }
+    ShiftStarts(starts, mesh->nodeCount);
+}
+
+static void ListTetTriangles(knCutMesh* c)
+{
+    const knTetMesh* mesh = c->mesh;
+    uint32_t* starts = c->tetTriangleStarts;
+    memset(starts, 0, ((size_t)mesh->tetCount + 1) * sizeof(uint32_t));
+    for (uint32_t i = 0; i < mesh->boundaryFaceCount; ++i)
+    {
+        starts[mesh->boundaryFaces[i] / 4 + 1] += 1;
+    }
+    SumCounts(starts, mesh->tetCount);
+    for (uint32_t i = 0; i < mesh->boundaryFaceCount; ++i)
+    {
+        c->tetTriangles[starts[mesh->boundaryFaces[i] / 4]++] = i;
+    }
+    ShiftStarts(starts, mesh->tetCount);
+}
+
+static bool SurfaceFits(const knTetMesh* mesh, const knSurfaceMesh* surface)
+{
+    if (surface->triangleCount != mesh->boundaryFaceCount)
+    {
+        return false;
+    }
+    for (uint32_t i = 0; i < surface->triangleCount; ++i)
+    {
+        knTriangle face = knTetMesh_BoundaryTriangle(mesh, mesh->boundaryFaces[i]);
+        for (int k = 0; k < 3; ++k)
+        {
+            uint32_t v = surface->triangles[i].v[k];
+            if (v != face.v[0] && v != face.v[1] && v != face.v[2])
+            {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+knResult knCreateCutMesh(knCutMesh* cutMesh, const knTetMesh* mesh, const knSurfaceMesh* surface,
+                         const knAllocator* allocator)
+{
+    if (!cutMesh || !mesh || mesh->nodeCount == 0 || mesh->tetCount == 0)
+    {
+        return knFail(kn_errorArgument, "knCreateCutMesh: output or mesh is null or empty");
+    }
+    if (surface && !SurfaceFits(mesh, surface))
+    {
+        return knFail(kn_errorMesh, "knCreateCutMesh: the surface is not the mesh's boundary");
+    }
+    knResult result = knCheckAllocator(allocator);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    knCutMesh created = {.allocator = allocator ? *allocator : knDefaultAllocator(),
+                         .mesh = mesh,
+                         .surface = surface};
+    result = AllocateCutMesh(&created, mesh);
+    if (result != kn_success)
+    {
+        knDestroyCutMesh(&created);
+        return result;
+    }
+    ListNodeTets(&created);
+    ListTetTriangles(&created);
+    *cutMesh = created;
+    return kn_success;
+}
+
+void knDestroyCutMesh(knCutMesh* cutMesh)
+{
+    if (!cutMesh || !cutMesh->mesh)
+    {
+        return;
+    }
+    const knAllocator* a = &cutMesh->allocator;
+    const knTetMesh* mesh = cutMesh->mesh;
+    knRelease(a, cutMesh->nodeTetStarts, (size_t)mesh->nodeCount + 1, sizeof(uint32_t));
+    knRelease(a, cutMesh->nodeTets, 4 * (size_t)mesh->tetCount, sizeof(uint32_t));
+    knRelease(a, cutMesh->tetTriangleStarts, (size_t)mesh->tetCount + 1, sizeof(uint32_t));
+    knRelease(a, cutMesh->tetTriangles, mesh->boundaryFaceCount, sizeof(uint32_t));
+    *cutMesh = (knCutMesh){0};
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Zlib
+#include "fracture/surface_internal.h"
+
+#include <string.h>
+
+typedef void PolygonFcn(Build* build, uint32_t tet, const knTetRegion* region, int face);
+
+static uint32_t TriangleOfFace(const knCutMesh* c, uint32_t tet, uint32_t face)
+{
+    for (uint32_t k = c->tetTriangleStarts[tet]; k < c->tetTriangleStarts[tet + 1]; ++k)
+    {
+        if (c->mesh->boundaryFaces[c->tetTriangles[k]] % 4 == face)
+        {
+            return c->tetTriangles[k];
+        }
+    }
+    return KN_NONE;
+}
+
+// Every polygon of the piece's surface: parts of the boundary, and crack faces. Only a tetrahedron
+// with a boundary face or a cut has any.
+static void VisitPolygons(Build* build, PolygonFcn* visit)
+{
+    const knCutMesh* c = build->cutMesh;
+    const knFragment* fragment = &build->set->fragments[build->fragment];
+    for (uint32_t i = 0; i < fragment->nodeCount; ++i)
+    {
+        uint32_t node = build->nodes[i];
+        for (uint32_t k = c->nodeTetStarts[node]; k < c->nodeTetStarts[node + 1]; ++k)
+        {
+            uint32_t tet = c->nodeTets[k];
+            bool isCut = build->store->tetCuts[tet] != KN_NONE;
+            if (!isCut && c->tetTriangleStarts[tet] == c->tetTriangleStarts[tet + 1])
+            {
+                continue;
+            }
+            uint8_t mask = knCutStore_Mask(build->store, c->mesh, tet, build->fragment);
+            int lowest = mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
+            if (c->mesh->tets[tet].v[lowest] != node)
+            {
+                continue; // once for each tetrahedron: from its first corner
+            }
+            knTetRegion region;
+            knCutStore_Region(build->store, c->mesh, tet, mask, &region);
+            for (int f = 0; f < region.faceCount; ++f)
+            {
+                uint8_t source = region.faces[f].source;
+                if (source >= 4 || c->mesh->neighbors[tet].t[source] == KN_NONE)
+                {
+                    visit(build, tet, &region, f);
+                }
+            }
+        }
+    }
+}
+
+static void CountPolygon(Build* build, uint32_t tet, const knTetRegion* region, int face)
+{
+    (void)tet;
+    const knRegionFace* f = &region->faces[face];
+    build->triangleLimit += (uint32_t)f->count - 2;
+    for (int i = 0; i < f->count; ++i)
+    {
+        build->cutCornerCount += region->vertices[f->loop[i]].kind != kn_regionNode;
+    }
+}
+
+static uint32_t AddVertex(Build* build, uint32_t id, knVec3 position)
+{
+    uint32_t index = build->vertexCount++;
+    build->pointIds[index] = id;
+    build->positions[index] = position;
+    return index;
+}
+
+// Nodes by their place in the fragment, all other points by a table with linear probing.
+static uint32_t FindVertex(Build* build, uint32_t tet, const knRegionVertex* v)
+{
+    uint32_t id = knCutStore_RegionPointId(build->store, build->cutMesh->mesh, tet, v);
+    if (v->kind == kn_regionNode)
+    {
+        uint32_t slot = build->set->slots[id] - build->set->fragments[build->fragment].firstNode;
+        if (build->nodeVertices[slot] == KN_NONE)
+        {
+            build->nodeVertices[slot] = AddVertex(build, id, v->position);
+        }
+        return build->nodeVertices[slot];
+    }
+    uint32_t place = (id * 2654435769u) >> build->tableShift;
+    while (build->table[place] != KN_NONE)
+    {
+        if (build->pointIds[build->table[place]] == id)
+        {
+            return build->table[place];
+        }
+        place = (place + 1) & ((1u << (32 - build->tableShift)) - 1);
+    }
+    build->table[place] = AddVertex(build, id, v->position);
+    return build->table[place];
+}
+
+static void EmitPolygon(Build* build, uint32_t tet, const knTetRegion* region, int face)
+{
+    const knRegionFace* f = &region->faces[face];
+    Polygon polygon = {.region = region, .face = f, .tet = tet, .triangle = KN_NONE};
+    if (f->source < 4)
+    {
+        polygon.triangle = TriangleOfFace(build->cutMesh, tet, f->source);
+    }
+    knCornerAttribute corners[KN_MAX_REGION_LOOP];
+    MakeCorners(build, &polygon, corners);
+    uint32_t vertices[KN_MAX_REGION_LOOP];
+    for (int i = 0; i < f->count; ++i)
+    {
+        vertices[i] = FindVertex(build, tet, &region->vertices[f->loop[i]]);
+    }
+    double quality;
+    int apex = f->count == 3 ? 0 : BestFan(region, f, &quality);
+    for (int i = 1; i + 1 < f->count; ++i)
+    {
+        int fan[3] = {apex, (apex + i) % f->count, (apex + i + 1) % f->count};
+        uint32_t t = build->triangleCount++;
+        build->sources[t] = (knPieceTriangle){.tet = tet, .triangle = polygon.triangle};
+        build->sources[t].isCrack = f->source >= 4;
+        build->sources[t].plane = f->source >= 4 ? (uint8_t)(f->source - 4) : 0;
+        build->crackTriangleCount += f->source >= 4;
+        for (int k = 0; k < 3; ++k)
+        {
+            build->triangles[t].v[k] = vertices[fan[k]];
+            build->corners[3 * (size_t)t + (size_t)k] = corners[fan[k]];
+        }
+    }
+}
+
+static knResult AllocateOutputs(Build* build)
+{
+    knArena* arena = build->arena;
+    // at least three triangles meet in a vertex of a closed surface, so there are fewer vertices
+    size_t count = build->triangleLimit;
+    build->positions = knArena_Allocate(arena, count, sizeof(knVec3));
+    build->pointIds = knArena_Allocate(arena, count, sizeof(uint32_t));
+    build->triangles = knArena_Allocate(arena, count, sizeof(knTriangle));
+    build->sources = knArena_Allocate(arena, count, sizeof(knPieceTriangle));
+    build->corners = knArena_Allocate(arena, 3 * count, sizeof(knCornerAttribute));
+    bool ok =
+        build->positions && build->pointIds && build->triangles && build->sources && build->corners;
+    return ok ? kn_success : kn_errorMemory;
+}
+
+static knResult AllocateScratch(Build* build)
+{
+    uint32_t nodeCount = build->set->fragments[build->fragment].nodeCount;
+    build->tableShift = 28;
+    while (build->tableShift > 1 && 1u << (32 - build->tableShift) < 2 * build->cutCornerCount)
+    {
+        build->tableShift -= 1;
+    }
+    size_t tableSize = (size_t)1 << (32 - build->tableShift);
+    build->nodeVertices = knArena_Allocate(build->arena, nodeCount, sizeof(uint32_t));
+    build->table = knArena_Allocate(build->arena, tableSize, sizeof(uint32_t));
+    if (!build->nodeVertices || !build->table)
+    {
+        return kn_errorMemory;
+    }
+    memset(build->nodeVertices, 0xFF, nodeCount * sizeof(uint32_t));
+    memset(build->table, 0xFF, tableSize * sizeof(uint32_t));
+    return kn_success;
+}
+
+static knResult FillSurface(Build* build)
+{
+    VisitPolygons(build, CountPolygon);
+    knResult result = AllocateOutputs(build);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    size_t mark = knArena_Mark(build->arena);
+    result = AllocateScratch(build);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    VisitPolygons(build, EmitPolygon);
+    knArena_Rewind(build->arena, mark);
+    if (build->options.smoothCracks)
+    {
+        result = SmoothCracks(build);
+        knArena_Rewind(build->arena, mark);
+    }
+    return result;
+}
+
+static knResult CheckSurfaceCall(const knFragmentSet* set, uint32_t fragment, const knArena* arena,
+                                 const knPieceSurface* surface)
+{
+    if (!set || !set->nodes || !arena || !surface)
+    {
+        return knFail(kn_errorArgument, "knFragmentSet_Surface: set, arena or surface is null");
+    }
+    if (fragment >= set->fragmentCount || set->fragments[fragment].state == kn_fragmentEnded)
+    {
+        return knFail(kn_errorHandle, "knFragmentSet_Surface: fragment %u has ended or never was",
+                      fragment);
+    }
+    return kn_success;
+}
+
+knResult knFragmentSet_Surface(const knFragmentSet* set, uint32_t fragment,
+                               const knPieceOptions* options, knArena* arena,
+                               knPieceSurface* surface)
+{
+    knResult result = CheckSurfaceCall(set, fragment, arena, surface);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    Build build = {.set = set,
+                   .store = set->store,
+                   .cutMesh = set->cutMesh,
+                   .options = options ? *options : knDefaultPieceOptions(),
+                   .arena = arena,
+                   .fragment = fragment,
+                   .nodes = knFragmentSet_Nodes(set, fragment)};
+    size_t mark = knArena_Mark(arena);
+    result = FillSurface(&build);
+    if (result != kn_success)
+    {
+        knArena_Rewind(arena, mark);
+        return knFail(result, "knFragmentSet_Surface: the arena is too small for fragment %u",
+                      fragment);
+    }
+    *surface = (knPieceSurface){.positions = build.positions,
+                                .pointIds = build.pointIds,
+                                .triangles = build.triangles,
+                                .sources = build.sources,
+                                .corners = build.corners,
+                                .vertexCount = build.vertexCount,
+                                .triangleCount = build.triangleCount,
+                                .crackTriangleCount = build.crackTriangleCount};
+    return kn_success;
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// The steps of a split. Indices into a fragment's nodes are called slots.
+
+#include "knap/cutting.h"
+
+// One edge that a split cuts: which function cuts it, and its values at the ends.
+typedef struct EdgeCut
+{
+    uint32_t edge;
+    uint32_t group; // the one whose leaving cut it
+    float phi[2];   // at the edge's v[0] and v[1]
+} EdgeCut;
+
+// Sums about one point near the piece: far from the frame's origin the inertia would drown.
+typedef struct Moments
+{
+    double volume;
+    knDVec3 first;
+    knDSym3 second; // integral of r r^T
+    knBox box;
+} Moments;
+
+// Direction and angle of a sector, in the plane across the axis.
+typedef struct Sectors
+{
+    knVec3 e1, e2;
+    double (*starts)[2]; // cosine and sine, per sector
+    float* radii;        // per sector and ring, jittered
+} Sectors;
+
+// Groups form a tree: group g > 0 leaves group parents[g] where its function is negative, in the
+// order of their numbers.
+typedef struct Plan
+{
+    knFragmentSet* set;
+    knCutStore* store;
+    const knCutMesh* cutMesh;
+    const knTetMesh* mesh;
+    const knSplitDef* def;
+    knArena* arena;
+    uint32_t fragment;
+    const uint32_t* nodes; // by slot
+    uint32_t nodeCount;
+    uint32_t* splitNodes; // first in the arena: it stays
+    uint32_t* parents;
+    uint32_t groupCount;
+    Sectors sectors;
+    uint32_t* groups;     // by slot
+    uint32_t* components; // by slot
+    float* phi;           // by slot, of the function at work
+    uint32_t* stamps;     // by slot, the last group that set phi
+    uint32_t componentCount;
+    // what was written to the store
+    EdgeCut* edgeCuts;
+    uint32_t edgeCutCount;
+    uint32_t* crossedTets; // ascending
+    uint8_t* addedPlanes;  // per crossed tetrahedron
+    uint32_t crossedCount;
+    uint32_t firstPoint;
+    uint32_t firstCut;
+    bool tooFine;
+    // per component
+    Moments* moments;
+    uint32_t* order;  // slots by component, ascending in each
+    uint32_t* starts; // componentCount + 1
+    size_t roundMark; // arena, before what a round of merging makes again
+} Plan;
+
+static inline uint32_t SlotOf(const Plan* plan, uint32_t node)
+{
+    return plan->set->slots[node] - plan->set->fragments[plan->fragment].firstNode;
+}
+
+static inline bool IsOwn(const Plan* plan, uint32_t node)
+{
+    return plan->store->labels[node] == plan->fragment;
+}
+
+// Functions: cut_function.c
+knResult PrepareGroups(Plan* plan);
+void AssignGroups(Plan* plan);
+float EvaluateCut(const Plan* plan, uint32_t group, uint32_t slot);
+
+// Which group's leaving parts two different groups.
+uint32_t PartingGroup(const uint32_t* parents, uint32_t a, uint32_t b);
+
+// Noise of amplitude 1 and wavelength 1: cut_noise.c
+float ValueNoise(knVec3 p, uint64_t seed);
+void SineCosine(double radians, double* sine, double* cosine);
+
+// Writing to the store and taking it back: cut_apply.c, cut_edges.c
+knResult CollectCutEdges(Plan* plan);
+void ClampAndPlacePoints(Plan* plan);
+knResult ApplyCuts(Plan* plan);
+void RollBack(Plan* plan);
+
+// Sorts numbers of at most 32 bits; `scratch` has as much room.
+void SortNumbers(uint32_t* numbers, uint32_t count, uint32_t* scratch);
+
+// Components: cut_components.c
+knResult FindComponents(Plan* plan);
+
+// The corners of a tetrahedron that belong to one component of the plan.
+uint8_t ComponentMask(const Plan* plan, uint32_t tet, uint32_t component);
+
+// Mass: cut_mass.c
+void AddTetMoments(Moments* m, const knDVec3 r[4]);
+void AddRegionMoments(Moments* m, const knTetRegion* region, const knVec3 corners[4],
+                      knDVec3 origin);
+knMassProperties FinishMoments(const Moments* m, knDVec3 origin, double density);
+knResult MeasureComponents(Plan* plan);
+knDVec3 PlanOrigin(const Plan* plan);
+double MeasureCrackArea(const Plan* plan);
+
+// Twice the vector area of a face, outwards.
+knDVec3 FaceArea2(const knTetRegion* region, const knRegionFace* face);
+
+// The corner of the loop whose fan has the best worst triangle, and that triangle's area over the
+// square of its longest side; 0 or less means that no fan is sound.
+int BestFan(const knTetRegion* region, const knRegionFace* face, double* quality);
+
+// Small pieces: cut_small.c
+bool IsSmall(const Plan* plan, uint32_t component);
+uint32_t MergeSmall(Plan* plan);
+knVec3 DebrisDirection(const Plan* plan, uint32_t component);
