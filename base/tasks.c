@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#define SPIN_COUNT 1000 // about 40 microseconds
+
 typedef struct Job
 {
     knTaskFcn* task;
@@ -16,19 +18,22 @@ typedef struct Job
     int rangeSize;
 } Job;
 
+// A worker looks for the next job for a few microseconds before it goes to sleep: loops of a step
+// follow one another closely, and waking a thread costs more than most of them.
 struct knTaskPool
 {
     knAllocator allocator;
     pthread_mutex_t mutex;
-    pthread_cond_t wake; // a new job, or the end
-    pthread_cond_t done; // the last worker left the job
-    Job job;
-    unsigned jobSerial; // a worker joins each serial once
-    int activeCount;    // workers that have not yet left the current job
-    bool stopping;
+    pthread_cond_t wake;    // a new job, or the end
+    pthread_cond_t done;    // the last worker left the job
+    Job job;                // written before jobSerial, read after it
+    atomic_uint jobSerial;  // a worker joins each serial once
+    atomic_int activeCount; // workers that have not yet left the current job
+    atomic_int sleeperCount;
+    atomic_bool stopping;
     int threadCount; // threads started; workers are these and the caller
     int workerCount;
-    atomic_uint nextRange; // unsigned: workers that come too late may count past INT_MAX
+    atomic_uint nextRange;
     pthread_t threads[KN_MAX_WORKERS];
     struct Seat
     {
@@ -101,35 +106,92 @@ static void WorkOn(knTaskPool* pool, const Job* job, int worker)
     }
 }
 
+static void Pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static bool HasNews(knTaskPool* pool, unsigned seen)
+{
+    return atomic_load(&pool->jobSerial) != seen || atomic_load(&pool->stopping);
+}
+
+// Either the sleeper sees the new serial or the caller sees the sleeper: both sides write before
+// they read, in one total order.
+static void WaitForNews(knTaskPool* pool, unsigned seen)
+{
+    for (int i = 0; i < SPIN_COUNT; ++i)
+    {
+        if (HasNews(pool, seen))
+        {
+            return;
+        }
+        Pause();
+    }
+    pthread_mutex_lock(&pool->mutex);
+    atomic_fetch_add(&pool->sleeperCount, 1);
+    while (!HasNews(pool, seen))
+    {
+        pthread_cond_wait(&pool->wake, &pool->mutex);
+    }
+    atomic_fetch_sub(&pool->sleeperCount, 1);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
 static void* ThreadMain(void* argument)
 {
     struct Seat* seat = argument;
     knTaskPool* pool = seat->pool;
     unsigned seen = 0;
-    pthread_mutex_lock(&pool->mutex);
     for (;;)
     {
-        while (!pool->stopping && pool->jobSerial == seen)
+        WaitForNews(pool, seen);
+        if (atomic_load(&pool->stopping))
         {
-            pthread_cond_wait(&pool->wake, &pool->mutex);
+            return NULL;
         }
-        if (pool->stopping)
-        {
-            break;
-        }
-        seen = pool->jobSerial;
+        // no job follows before every worker has left this one, so it can be read without the lock
+        seen = atomic_load(&pool->jobSerial);
         Job job = pool->job;
-        pthread_mutex_unlock(&pool->mutex);
         WorkOn(pool, &job, seat->worker);
-        pthread_mutex_lock(&pool->mutex);
-        pool->activeCount -= 1;
-        if (pool->activeCount == 0)
+        if (atomic_fetch_sub(&pool->activeCount, 1) == 1)
         {
+            pthread_mutex_lock(&pool->mutex);
             pthread_cond_signal(&pool->done);
+            pthread_mutex_unlock(&pool->mutex);
         }
     }
+}
+
+// Every worker must have left before the job's memory, which is the caller's, may go.
+static void WaitForWorkers(knTaskPool* pool)
+{
+    for (int i = 0; i < SPIN_COUNT; ++i)
+    {
+        if (atomic_load(&pool->activeCount) == 0)
+        {
+            return;
+        }
+        Pause();
+    }
+    pthread_mutex_lock(&pool->mutex);
+    while (atomic_load(&pool->activeCount) > 0)
+    {
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    }
     pthread_mutex_unlock(&pool->mutex);
-    return NULL;
+}
+
+static void Wake(knTaskPool* pool)
+{
+    if (atomic_load(&pool->sleeperCount) > 0)
+    {
+        pthread_mutex_lock(&pool->mutex);
+        pthread_cond_broadcast(&pool->wake);
+        pthread_mutex_unlock(&pool->mutex);
+    }
 }
 
 static void PoolFor(void* user, int count, int rangeSize, knTaskFcn* task, void* context)
@@ -141,21 +203,13 @@ static void PoolFor(void* user, int count, int rangeSize, knTaskFcn* task, void*
         return;
     }
     Job job = {task, context, count, rangeSize};
-    pthread_mutex_lock(&pool->mutex);
     pool->job = job;
-    pool->jobSerial += 1;
-    pool->activeCount = pool->threadCount;
-    atomic_store_explicit(&pool->nextRange, 0, memory_order_relaxed);
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->mutex);
+    atomic_store(&pool->nextRange, 0);
+    atomic_store(&pool->activeCount, pool->threadCount);
+    atomic_fetch_add(&pool->jobSerial, 1);
+    Wake(pool);
     WorkOn(pool, &job, 0);
-    // every worker must have left before the job's memory, which is the caller's, may go
-    pthread_mutex_lock(&pool->mutex);
-    while (pool->activeCount > 0)
-    {
-        pthread_cond_wait(&pool->done, &pool->mutex);
-    }
-    pthread_mutex_unlock(&pool->mutex);
+    WaitForWorkers(pool);
 }
 
 static int ProcessorCount(void)
@@ -208,10 +262,8 @@ void knDestroyTaskPool(knTaskPool* pool)
     {
         return;
     }
-    pthread_mutex_lock(&pool->mutex);
-    pool->stopping = true;
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->mutex);
+    atomic_store(&pool->stopping, true);
+    Wake(pool);
     for (int i = 0; i < pool->threadCount; ++i)
     {
         pthread_join(pool->threads[i], NULL);
