@@ -22,7 +22,9 @@ static int Turn(int axis, const knPoint* a, const knPoint* b, const knPoint* c)
     int x = (axis + 1) % 3, y = (axis + 2) % 3;
     double left = (b->c[x] - a->c[x]) * (c->c[y] - a->c[y]);
     double right = (b->c[y] - a->c[y]) * (c->c[x] - a->c[x]);
-    if (fabs(left - right) > TURN_ERROR * (fabs(left) + fabs(right)))
+    // two zeros come from equal coordinates, not from rounding: vertices above one another
+    bool zeros = left == 0.0 && right == 0.0;
+    if (zeros || fabs(left - right) > TURN_ERROR * (fabs(left) + fabs(right)))
     {
         return Sign(left - right);
     }

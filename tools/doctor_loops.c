@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define MAX_CHOICE 4096 // corners of a vertex among which a way out is chosen by angle
+
 // What it takes to find, for every open half-edge, the one that follows it around its hole.
 typedef struct Tracer
 {
@@ -74,9 +76,48 @@ static uint32_t ArrivalCorner(const Tracer* t, uint32_t vertex, uint32_t fan)
     return KN_NO_HALF;
 }
 
+// The way out of a fan after arriving in `corner`, walking around the vertex.
+static uint32_t WalkFan(const knTopology* top, uint32_t vertex, uint32_t corner)
+{
+    uint32_t most = top->cornerStarts[vertex + 1] - top->cornerStarts[vertex];
+    for (uint32_t i = 0; i < most && knTopology_Origin(top, corner) == vertex; ++i)
+    {
+        if (knTopology_IsOpen(top, corner))
+        {
+            return corner;
+        }
+        uint32_t mate = knTopology_Mate(top, corner);
+        if (mate == KN_NO_HALF)
+        {
+            break;
+        }
+        corner = knNextHalf(mate);
+    }
+    return KN_NO_HALF;
+}
+
+// A hub: choosing would be quadratic, so every fan is closed by itself.
+static void LinkHub(Tracer* t, uint32_t vertex)
+{
+    const knTopology* top = t->topology;
+    for (uint32_t i = top->cornerStarts[vertex]; i < top->cornerStarts[vertex + 1]; ++i)
+    {
+        uint32_t in = PreviousHalf(top->corners[i]);
+        if (knTopology_IsOpen(top, in))
+        {
+            t->next[in] = WalkFan(top, vertex, top->corners[i]);
+        }
+    }
+}
+
 static void LinkVertex(Tracer* t, uint32_t vertex)
 {
     const knTopology* top = t->topology;
+    if (top->cornerStarts[vertex + 1] - top->cornerStarts[vertex] > MAX_CHOICE)
+    {
+        LinkHub(t, vertex);
+        return;
+    }
     for (uint32_t i = top->cornerStarts[vertex]; i < top->cornerStarts[vertex + 1]; ++i)
     {
         uint32_t corner = top->corners[i];
