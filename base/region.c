@@ -7,7 +7,6 @@
 typedef struct Clip
 {
     knTetRegion* region;
-    const knVec3* corners;
     const uint32_t* nodes;
     const float* phi;
     uint8_t keep;                             // corners that stay
@@ -29,26 +28,40 @@ static int CountBits(uint8_t mask)
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1);
 }
 
-// Corners in ascending order of node ids: a corner without weight adds an exact zero, so the sum
-// over an edge or a face is the same in every tetrahedron that shares it.
-static knVec3 Blend(const knVec3* corners, const uint32_t* nodes, const double* weights)
+// The corners by ascending node id.
+static void SortCorners(const uint32_t* nodes, uint8_t order[4])
 {
-    uint8_t order[4] = {0, 1, 2, 3};
-    for (int i = 1; i < 4; ++i)
+    for (uint8_t i = 0; i < 4; ++i)
     {
-        for (int k = i; k > 0 && nodes[order[k]] < nodes[order[k - 1]]; --k)
+        uint8_t place = 0;
+        for (uint8_t k = 0; k < 4; ++k)
         {
-            uint8_t swap = order[k];
-            order[k] = order[k - 1];
-            order[k - 1] = swap;
+            place = (uint8_t)(place + (nodes[k] < nodes[i] || (nodes[k] == nodes[i] && k < i)));
         }
+        order[place] = i;
     }
-    knDVec3 sum = {0.0, 0.0, 0.0};
-    for (int i = 0; i < 4; ++i)
+}
+
+// In ascending order of node ids: a corner without weight adds an exact zero, so the sum over an
+// edge or a face is the same in every tetrahedron that shares it.
+static void PlaceVertices(knTetRegion* region, const knVec3* corners, const uint32_t* nodes)
+{
+    uint8_t order[4];
+    SortCorners(nodes, order);
+    for (int i = 0; i < region->vertexCount; ++i)
     {
-        sum = knDAdd(sum, knDScale(weights[order[i]], knToDouble(corners[order[i]])));
+        knRegionVertex* v = &region->vertices[i];
+        if (v->kind == kn_regionNode)
+        {
+            continue; // has the bits of its node
+        }
+        knDVec3 sum = {0.0, 0.0, 0.0};
+        for (int k = 0; k < 4; ++k)
+        {
+            sum = knDAdd(sum, knDScale(v->weights[order[k]], knToDouble(corners[order[k]])));
+        }
+        v->position = knToFloat(sum);
     }
-    return knToFloat(sum);
 }
 
 knVec3 knCutPosition(knVec3 low, knVec3 high, double share)
@@ -95,7 +108,6 @@ static knRegionVertex CutVertex(const Clip* clip, const knRegionVertex* in,
     {
         v.weights[i] = (1.0 - share) * low->weights[i] + share * high->weights[i];
     }
-    v.position = Blend(clip->corners, clip->nodes, v.weights);
     v.kind = (uint8_t)(CountBits(v.support) - 1);
     v.feature = FeatureOf(v.support);
     return v;
@@ -229,7 +241,9 @@ void knMakeTetRegion(knTetRegion* region, const knVec3 corners[4], const uint32_
         region->mask = region->vertexCount = region->faceCount = 0;
         return;
     }
-    Clip clip = {.region = region, .corners = corners, .nodes = nodes};
+    Clip clip; // not cleared: only what a plane has made is read
+    clip.region = region;
+    clip.nodes = nodes;
     for (int i = 0; cut && i < cut->planeCount; ++i)
     {
         if (cut->region[i] != region->mask)
@@ -245,6 +259,7 @@ void knMakeTetRegion(knTetRegion* region, const knVec3 corners[4], const uint32_
         clip.phi = cut->phi[i];
         ClipRegion(&clip, (uint8_t)(4 + i));
     }
+    PlaceVertices(region, corners, nodes);
 }
 
 void knCutStore_Region(const knCutStore* store, const knTetMesh* mesh, uint32_t tet, uint8_t mask,

@@ -111,23 +111,43 @@ static float Noise(const knSplitDef* def, knVec3 p, uint32_t group)
     return def->roughness * ValueNoise(knScale(1.0f / def->roughnessSize, p), seed);
 }
 
+// Distance to a site, with the noise that makes its cell rough.
+static float SiteDistance(const knSplitDef* def, uint32_t site, knVec3 p)
+{
+    return knDistance(p, def->sites[site]) + 2.0f * Noise(def, p, site);
+}
+
+// The nearest site among 0 and those from `first` on. Noise is costly: only sites that could still
+// win have it evaluated.
+static uint32_t NearestSite(const knSplitDef* def, uint32_t first, knVec3 p)
+{
+    float least = knDistance(p, def->sites[0]);
+    for (uint32_t i = first; i < def->siteCount; ++i)
+    {
+        least = fminf(least, knDistance(p, def->sites[i]));
+    }
+    uint32_t nearest = 0;
+    float best = SiteDistance(def, 0, p);
+    for (uint32_t i = first; i < def->siteCount; ++i)
+    {
+        if (knDistance(p, def->sites[i]) <= least + 4.0f * def->roughness)
+        {
+            float d = SiteDistance(def, i, p);
+            nearest = d < best ? i : nearest;
+            best = fminf(d, best);
+        }
+    }
+    return nearest;
+}
+
 // Distance to the plane between site `group` and the nearest site that is still in the rest.
 static float SiteFunction(const knSplitDef* def, uint32_t group, knVec3 p)
 {
-    uint32_t nearest = 0;
-    float best = FLT_MAX;
-    for (uint32_t i = 0; i < def->siteCount; ++i)
-    {
-        float d = knLengthSquared(knSub(p, def->sites[i]));
-        if ((i == 0 || i > group) && d < best)
-        {
-            best = d;
-            nearest = i;
-        }
-    }
-    float own = knLengthSquared(knSub(p, def->sites[group]));
+    uint32_t nearest = NearestSite(def, group + 1, p);
+    float own = SiteDistance(def, group, p);
+    float other = SiteDistance(def, nearest, p);
     float apart = knDistance(def->sites[group], def->sites[nearest]);
-    return apart > 0.0f ? (own - best) / (2.0f * apart) : 0.0f;
+    return apart > 0.0f ? (own * own - other * other) / (2.0f * apart) : 0.0f;
 }
 
 // Negative between the two half-planes; a sector of more than half a turn is the union.
@@ -161,7 +181,7 @@ float EvaluateCut(const Plan* plan, uint32_t group, uint32_t slot)
 {
     const knSplitDef* def = plan->def;
     knVec3 p = plan->mesh->nodes[plan->nodes[slot]];
-    float noise = Noise(def, p, group);
+    float noise = def->kind == kn_splitSites ? 0.0f : Noise(def, p, group);
     switch (def->kind)
     {
     case kn_splitPlane:
@@ -169,30 +189,13 @@ float EvaluateCut(const Plan* plan, uint32_t group, uint32_t slot)
     case kn_splitNodal:
         return def->phi[slot] + noise;
     case kn_splitSites:
-        return SiteFunction(def, group, p) + noise;
+        return SiteFunction(def, group, p);
     case kn_splitRadial:
         return RadialFunction(plan, group, p) + noise;
     default:
         // labels have no distance: half way, or anywhere between when rough
         return def->roughness > 0.0f ? 1.0f + 0.9f * noise / def->roughness : 1.0f;
     }
-}
-
-// O(sites) instead of a walk down the groups, each of which would look at all sites.
-static uint32_t NearestSite(const Plan* plan, knVec3 p)
-{
-    uint32_t nearest = 0;
-    float best = FLT_MAX;
-    for (uint32_t i = 0; i < plan->def->siteCount; ++i)
-    {
-        float d = knDistance(p, plan->def->sites[i]) + 2.0f * Noise(plan->def, p, i);
-        if (d < best)
-        {
-            best = d;
-            nearest = i;
-        }
-    }
-    return nearest;
 }
 
 static uint32_t GroupOf(const Plan* plan, uint32_t slot)
@@ -203,7 +206,8 @@ static uint32_t GroupOf(const Plan* plan, uint32_t slot)
     }
     if (plan->def->kind == kn_splitSites)
     {
-        return NearestSite(plan, plan->mesh->nodes[plan->nodes[slot]]);
+        // O(sites); a walk down the groups would look at all sites in each
+        return NearestSite(plan->def, 1, plan->mesh->nodes[plan->nodes[slot]]);
     }
     uint32_t group = 0;
     for (uint32_t g = 1; g < plan->groupCount; ++g)

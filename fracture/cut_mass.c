@@ -158,6 +158,36 @@ static bool IsTooFine(const knTetRegion* region)
     return false;
 }
 
+static bool AllOwn(const Plan* plan, uint32_t tet, uint8_t mask)
+{
+    const uint32_t* v = plan->mesh->tets[tet].v;
+    bool all = true;
+    for (int i = 0; i < 4; ++i)
+    {
+        all &= !(mask >> i & 1) || IsOwn(plan, v[i]);
+    }
+    return all;
+}
+
+// A plane of this split parts nodes of the fragment only; seen from below, the parts that later
+// planes made of its face add up to the whole.
+static void JudgeNewFaces(Plan* plan, uint32_t tet, const knTetRegion* region)
+{
+    const knTetCut* cut = &plan->store->cuts[plan->store->tetCuts[tet]];
+    bool isNew = false;
+    for (int f = 0; f < region->faceCount; ++f)
+    {
+        int p = region->faces[f].source - 4;
+        if (p >= 0 && AllOwn(plan, tet, cut->region[p]))
+        {
+            isNew = true;
+            bool below = (region->mask & cut->below[p]) != 0;
+            plan->crackArea += below ? 0.5 * knDLength(FaceArea2(region, &region->faces[f])) : 0.0;
+        }
+    }
+    plan->tooFine |= isNew && IsTooFine(region);
+}
+
 static void AddCutTet(Plan* plan, uint32_t tet, uint32_t slot, knDVec3 origin)
 {
     uint32_t component = plan->components[slot];
@@ -174,7 +204,7 @@ static void AddCutTet(Plan* plan, uint32_t tet, uint32_t slot, knDVec3 origin)
             knTetRegion region;
             knCutStore_Region(plan->store, plan->mesh, tet, mask, &region);
             AddRegionMoments(&plan->moments[component], &region, corners, origin);
-            plan->tooFine |= IsTooFine(&region);
+            JudgeNewFaces(plan, tet, &region);
         }
     }
 }
@@ -212,6 +242,7 @@ knResult MeasureComponents(Plan* plan)
     {
         return kn_errorMemory;
     }
+    plan->crackArea = 0.0;
     for (uint32_t c = 0; c < plan->componentCount; ++c)
     {
         plan->moments[c] = (Moments){.box = knEmptyBox()};
@@ -221,28 +252,4 @@ knResult MeasureComponents(Plan* plan)
         AddStar(plan, slot, PlanOrigin(plan));
     }
     return kn_success;
-}
-
-double MeasureCrackArea(const Plan* plan)
-{
-    double area2 = 0.0;
-    for (uint32_t i = 0; i < plan->crossedCount; ++i)
-    {
-        uint32_t tet = plan->crossedTets[i];
-        const knTetCut* cut = &plan->store->cuts[plan->store->tetCuts[tet]];
-        for (int p = cut->planeCount - plan->addedPlanes[i]; p < cut->planeCount; ++p)
-        {
-            // the side below, as it was before later planes: the whole face of this one
-            knTetRegion region;
-            knCutStore_Region(plan->store, plan->mesh, tet, cut->below[p], &region);
-            for (int f = 0; f < region.faceCount; ++f)
-            {
-                if (region.faces[f].source == 4 + p)
-                {
-                    area2 += knDLength(FaceArea2(&region, &region.faces[f]));
-                }
-            }
-        }
-    }
-    return 0.5 * area2;
 }

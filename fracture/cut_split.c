@@ -264,7 +264,7 @@ static knResult RunPlan(Plan* plan, size_t mark, knSplitResult* result)
     }
     if (plan->componentCount >= 2)
     {
-        result->crackArea = MeasureCrackArea(plan);
+        result->crackArea = plan->crackArea;
     }
     result->outcome = Judge(plan, result);
     if (result->outcome == kn_splitNothing)

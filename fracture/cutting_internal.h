@@ -61,6 +61,7 @@ typedef struct Plan
     uint32_t firstPoint;
     uint32_t firstCut;
     bool tooFine;
+    double crackArea; // m^2, one side
     // per component
     Moments* moments;
     uint32_t* order;  // slots by component, ascending in each
@@ -112,7 +113,6 @@ void AddRegionMoments(Moments* m, const knTetRegion* region, const knVec3 corner
 knMassProperties FinishMoments(const Moments* m, knDVec3 origin, double density);
 knResult MeasureComponents(Plan* plan);
 knDVec3 PlanOrigin(const Plan* plan);
-double MeasureCrackArea(const Plan* plan);
 
 // Twice the vector area of a face, outwards.
 knDVec3 FaceArea2(const knTetRegion* region, const knRegionFace* face);
