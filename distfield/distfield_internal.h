@@ -76,6 +76,17 @@ _Static_assert(sizeof(knLocatorHeader) == 64 && sizeof(knGridHeader) == 64, "one
 #define KN_KD_LEAF        3u
 #define KN_MAX_WALK_STEPS 24
 
+// Compile to one instruction each; fmin and fmax are calls because of what is not a number.
+static inline double knLower(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double knHigher(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static inline size_t knRoundLine(size_t size)
 {
     return (size + KN_CACHE_LINE - 1) & ~(size_t)(KN_CACHE_LINE - 1);

@@ -61,7 +61,7 @@ static void PlaceCells(knFragmentRecord* record)
         {
             double n = floor((double)extent[a] / (double)cell) + 1.0;
             total *= n;
-            o->dims[a] = (uint16_t)fmin(n, 1024.0);
+            o->dims[a] = (uint16_t)knLower(n, 1024.0);
         }
         Level levels[KN_OCCUPANCY_LEVELS];
         uint32_t count = 0;
@@ -76,94 +76,154 @@ static void PlaceCells(knFragmentRecord* record)
     o->origin = record->box.lower;
 }
 
-typedef struct Marker
+// A convex part of a tetrahedron in units of cells.
+typedef struct Part
 {
-    const knTetMesh* mesh;
-    const knOccupancy* cells;
-    const knTetRegion* region;
-    Level level;
-    uint64_t* words;
+    knDVec3 vertices[KN_MAX_REGION_VERTICES];
     knDVec3 normals[KN_MAX_REGION_FACES];
-    double offsets[KN_MAX_REGION_FACES]; // no point of the region has more along the normal
-} Marker;
+    double inverses[KN_MAX_REGION_FACES]; // of normal.x; 0 when the plane runs along the rows
+    double offsets[KN_MAX_REGION_FACES];  // no centre of a touching cell has more along the normal
+    int vertexCount, planeCount;
+} Part;
 
-static void SetPlanes(Marker* m)
+static void AddPlane(Part* part, knDVec3 normal)
 {
-    const knTetRegion* r = m->region;
-    for (int f = 0; f < r->faceCount; ++f)
+    double offset = -DBL_MAX;
+    // over all vertices: a rounded face may not cut off what is there
+    for (int v = 0; v < part->vertexCount; ++v)
     {
-        const knRegionFace* face = &r->faces[f];
-        knDVec3 a = knToDouble(r->vertices[face->loop[0]].position);
-        knDVec3 n = {0.0, 0.0, 0.0};
-        for (int i = 1; i + 1 < face->count; ++i)
-        {
-            n = knDAdd(n, knDCross(knDSub(knToDouble(r->vertices[face->loop[i]].position), a),
-                                   knDSub(knToDouble(r->vertices[face->loop[i + 1]].position), a)));
-        }
-        m->normals[f] = n;
-        // over all vertices: a rounded face may not cut off what is there
-        m->offsets[f] = -DBL_MAX;
-        for (int v = 0; v < r->vertexCount; ++v)
-        {
-            m->offsets[f] = fmax(m->offsets[f], knDDot(n, knToDouble(r->vertices[v].position)));
-        }
+        offset = knHigher(offset, knDDot(normal, part->vertices[v]));
+    }
+    double size = fabs(normal.x) + fabs(normal.y) + fabs(normal.z);
+    bool steep = fabs(normal.x) > 1e-9 * size;
+    part->normals[part->planeCount] = normal;
+    part->inverses[part->planeCount] = steep ? 1.0 / normal.x : 0.0;
+    part->offsets[part->planeCount++] = offset + 0.501 * size;
+}
+
+static knDVec3 ToCells(const knOccupancy* o, knVec3 p)
+{
+    // places of cells' centres are whole numbers
+    return knDSub(knDScale(1.0 / (double)o->cell, knDSub(knToDouble(p), knToDouble(o->origin))),
+                  knMakeDVec3(0.5, 0.5, 0.5));
+}
+
+static void MakeWholePart(Part* part, const knOccupancy* o, const knTetMesh* mesh, uint32_t tet)
+{
+    part->vertexCount = 4;
+    part->planeCount = 0;
+    knDVec3* q = part->vertices;
+    for (int i = 0; i < 4; ++i)
+    {
+        q[i] = ToCells(o, mesh->nodes[mesh->tets[tet].v[i]]);
+    }
+    for (int i = 0; i < 4; ++i)
+    {
+        const uint8_t* c = knTetFaceCorners[i];
+        AddPlane(part, knDCross(knDSub(q[c[1]], q[c[0]]), knDSub(q[c[2]], q[c[0]])));
     }
 }
 
-static bool CellTouches(const Marker* m, uint32_t x, uint32_t y, uint32_t z)
+static void MakeCutPart(Part* part, const knOccupancy* o, const knTetRegion* region)
 {
-    double cell = (double)m->cells->cell, half = 0.5001 * cell;
-    knDVec3 c = {(double)m->cells->origin.x + ((double)x + 0.5) * cell,
-                 (double)m->cells->origin.y + ((double)y + 0.5) * cell,
-                 (double)m->cells->origin.z + ((double)z + 0.5) * cell};
-    for (int f = 0; f < m->region->faceCount; ++f)
+    part->vertexCount = region->vertexCount;
+    part->planeCount = 0;
+    for (int i = 0; i < region->vertexCount; ++i)
     {
-        knDVec3 n = m->normals[f];
-        double reach = half * (fabs(n.x) + fabs(n.y) + fabs(n.z));
-        double size = fabs(n.x * c.x) + fabs(n.y * c.y) + fabs(n.z * c.z);
-        if (knDDot(n, c) - reach > m->offsets[f] + 1e-12 * size)
+        part->vertices[i] = ToCells(o, region->vertices[i].position);
+    }
+    for (int f = 0; f < region->faceCount; ++f)
+    {
+        const knRegionFace* face = &region->faces[f];
+        knDVec3 a = part->vertices[face->loop[0]];
+        knDVec3 n = {0.0, 0.0, 0.0};
+        for (int i = 1; i + 1 < face->count; ++i)
+        {
+            n = knDAdd(n, knDCross(knDSub(part->vertices[face->loop[i]], a),
+                                   knDSub(part->vertices[face->loop[i + 1]], a)));
+        }
+        AddPlane(part, n);
+    }
+}
+
+// Cells whose closed box the interval may touch; clamped, as the ends of the box itself may round
+// to just outside.
+static void CellRange(double lower, double upper, uint32_t count, uint32_t range[2])
+{
+    // conversion cuts off: low is a ceil and high a floor once they are positive
+    double low = lower + 0.499, high = upper + 0.501, last = (double)count - 1.0;
+    range[0] = (uint32_t)knLower(knHigher(low, 0.0), last);
+    range[1] = (uint32_t)knLower(knHigher(high, 0.0), last);
+}
+
+// The cells of a row along x that all planes leave.
+static bool RowRange(const Part* part, double y, double z, uint32_t x[2])
+{
+    double low = (double)x[0], high = (double)x[1];
+    for (int f = 0; f < part->planeCount; ++f)
+    {
+        knDVec3 n = part->normals[f];
+        double rest = part->offsets[f] - n.y * y - n.z * z;
+        double at = rest * part->inverses[f];
+        if (n.x > 0.0 && part->inverses[f] != 0.0)
+        {
+            high = knLower(high, at);
+        }
+        else if (part->inverses[f] != 0.0)
+        {
+            low = knHigher(low, at);
+        }
+        else if (rest < -1e-6 * (fabs(n.y) + fabs(n.z)) * (1.0 + y + z))
         {
             return false;
         }
     }
+    // half a thousandth of a cell is far more than rounding
+    uint32_t first = (uint32_t)(low + 0.9995);
+    if (!(high + 5e-4 >= (double)first))
+    {
+        return false;
+    }
+    x[0] = first;
+    x[1] = (uint32_t)(high + 5e-4);
     return true;
 }
 
-static void CellRange(const knOccupancy* o, float lower, float upper, float origin, int axis,
-                      uint32_t range[2])
+static void SetRun(uint64_t* words, uint32_t first, uint32_t last)
 {
-    float low = (lower - origin) / o->cell - 1e-3f, high = (upper - origin) / o->cell + 1e-3f;
-    uint32_t last = (uint32_t)o->dims[axis] - 1;
-    range[0] = low > 0.0f ? (uint32_t)low : 0;
-    range[1] = high > 0.0f ? (uint32_t)high : 0;
-    range[0] = range[0] < last ? range[0] : last;
-    range[1] = range[1] < last ? range[1] : last;
+    while (first <= last)
+    {
+        uint32_t bit = first % 64, count = 64 - bit;
+        count = count < last - first + 1 ? count : last - first + 1;
+        uint64_t ones = count == 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
+        words[first / 64] |= ones << bit;
+        first += count;
+    }
 }
 
-static void MarkRegion(Marker* m)
+static void MarkPart(const Part* part, const knOccupancy* o, uint64_t* words)
 {
-    knBox box = knEmptyBox();
-    for (int v = 0; v < m->region->vertexCount; ++v)
+    knDVec3 low = part->vertices[0], high = low;
+    for (int v = 1; v < part->vertexCount; ++v)
     {
-        box = knBox_AddPoint(box, m->region->vertices[v].position);
+        knDVec3 p = part->vertices[v];
+        low = knMakeDVec3(knLower(low.x, p.x), knLower(low.y, p.y), knLower(low.z, p.z));
+        high = knMakeDVec3(knHigher(high.x, p.x), knHigher(high.y, p.y), knHigher(high.z, p.z));
     }
-    const knOccupancy* o = m->cells;
     uint32_t x[2], y[2], z[2];
-    CellRange(o, box.lower.x, box.upper.x, o->origin.x, 0, x);
-    CellRange(o, box.lower.y, box.upper.y, o->origin.y, 1, y);
-    CellRange(o, box.lower.z, box.upper.z, o->origin.z, 2, z);
-    SetPlanes(m);
+    CellRange(low.x, high.x, o->dims[0], x);
+    CellRange(low.y, high.y, o->dims[1], y);
+    CellRange(low.z, high.z, o->dims[2], z);
+    Level level = {{o->dims[0], o->dims[1], o->dims[2]}, 0};
     for (uint32_t k = z[0]; k <= z[1]; ++k)
     {
         for (uint32_t j = y[0]; j <= y[1]; ++j)
         {
-            for (uint32_t i = x[0]; i <= x[1]; ++i)
+            uint32_t row[2] = {x[0], x[1]};
+            if (RowRange(part, (double)j, (double)k, row))
             {
-                uint32_t bit = BitOf(&m->level, i, j, k);
-                if (!TestBit(m->words, bit) && CellTouches(m, i, j, k))
-                {
-                    SetBit(m->words, bit);
-                }
+                uint32_t start = BitOf(&level, 0, j, k);
+                SetRun(words, start + row[0], start + row[1]);
             }
         }
     }
@@ -197,10 +257,41 @@ static void FillParents(const knOccupancy* o, uint64_t* words)
     }
 }
 
-// Calls back once for every tetrahedron that has corners of the node's label: at its first one.
-typedef void RegionFcn(knFragmentField* field, uint32_t fragment, const knTetRegion* region);
+static void GrowBox(knFragmentField* field, uint32_t fragment, uint32_t tet, uint8_t mask)
+{
+    if (field->cuts->tetCuts[tet] != KN_NONE)
+    {
+        knBox* box = &field->records[fragment].box;
+        knTetRegion region;
+        knCutStore_Region(field->cuts, field->mesh, tet, mask, &region);
+        for (int v = 0; v < region.vertexCount; ++v)
+        {
+            *box = knBox_AddPoint(*box, region.vertices[v].position);
+        }
+    }
+}
 
-static void ForEachRegion(knFragmentField* field, const knFractureDelta* delta, RegionFcn* call)
+static void MarkCells(knFragmentField* field, uint32_t fragment, uint32_t tet, uint8_t mask)
+{
+    const knFragmentRecord* record = &field->records[fragment];
+    Part part;
+    if (field->cuts->tetCuts[tet] == KN_NONE)
+    {
+        MakeWholePart(&part, &record->cells, field->mesh, tet);
+    }
+    else
+    {
+        knTetRegion region;
+        knCutStore_Region(field->cuts, field->mesh, tet, mask, &region);
+        MakeCutPart(&part, &record->cells, &region);
+    }
+    MarkPart(&part, &record->cells, field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS);
+}
+
+typedef void PartFcn(knFragmentField* field, uint32_t fragment, uint32_t tet, uint8_t mask);
+
+// Calls back once for every tetrahedron that has corners of the node's label: at its first one.
+static void ForEachPart(knFragmentField* field, const knFractureDelta* delta, PartFcn* call)
 {
     const knTetLocator* l = &field->locator;
     for (uint32_t i = 0; i < delta->splitNodeCount; ++i)
@@ -210,6 +301,8 @@ static void ForEachRegion(knFragmentField* field, const knFractureDelta* delta, 
         {
             continue;
         }
+        knBox* box = &field->records[label].box;
+        *box = knBox_AddPoint(*box, field->mesh->nodes[node]);
         for (uint32_t k = l->nodeTetStarts[node]; k < l->nodeTetStarts[node + 1]; ++k)
         {
             uint32_t tet = l->nodeTets[k];
@@ -217,38 +310,15 @@ static void ForEachRegion(knFragmentField* field, const knFractureDelta* delta, 
             int first = mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
             if (field->mesh->tets[tet].v[first] == node)
             {
-                knTetRegion region;
-                knCutStore_Region(field->cuts, field->mesh, tet, mask, &region);
-                call(field, label, &region);
+                call(field, label, tet, mask);
             }
         }
     }
 }
 
-static void GrowBox(knFragmentField* field, uint32_t fragment, const knTetRegion* region)
-{
-    knBox* box = &field->records[fragment].box;
-    for (int v = 0; v < region->vertexCount; ++v)
-    {
-        *box = knBox_AddPoint(*box, region->vertices[v].position);
-    }
-}
-
-static void MarkCells(knFragmentField* field, uint32_t fragment, const knTetRegion* region)
-{
-    const knFragmentRecord* record = &field->records[fragment];
-    const uint16_t* d = record->cells.dims;
-    Marker m = {.mesh = field->mesh,
-                .cells = &record->cells,
-                .region = region,
-                .level = {{d[0], d[1], d[2]}, 0},
-                .words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS};
-    MarkRegion(&m);
-}
-
 void knMarkFragments(knFragmentField* field, const knFractureDelta* delta)
 {
-    ForEachRegion(field, delta, GrowBox);
+    ForEachPart(field, delta, GrowBox);
     for (uint32_t i = 0; i < delta->fragmentCount; ++i)
     {
         knFragmentRecord* record = &field->records[delta->fragments[i]];
@@ -261,7 +331,7 @@ void knMarkFragments(knFragmentField* field, const knFractureDelta* delta)
         }
         PlaceCells(record);
     }
-    ForEachRegion(field, delta, MarkCells);
+    ForEachPart(field, delta, MarkCells);
     for (uint32_t i = 0; i < delta->fragmentCount; ++i)
     {
         knFragmentRecord* record = &field->records[delta->fragments[i]];

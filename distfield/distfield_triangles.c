@@ -188,9 +188,9 @@ void knDestroyTriTree(knTriTree* tree)
 
 static double BoxDistance2(const knTriNode* node, knDVec3 p)
 {
-    double x = fmax(0.0, fmax((double)node->lower.x - p.x, p.x - (double)node->upper.x));
-    double y = fmax(0.0, fmax((double)node->lower.y - p.y, p.y - (double)node->upper.y));
-    double z = fmax(0.0, fmax((double)node->lower.z - p.z, p.z - (double)node->upper.z));
+    double x = knHigher(0.0, knHigher((double)node->lower.x - p.x, p.x - (double)node->upper.x));
+    double y = knHigher(0.0, knHigher((double)node->lower.y - p.y, p.y - (double)node->upper.y));
+    double z = knHigher(0.0, knHigher((double)node->lower.z - p.z, p.z - (double)node->upper.z));
     return x * x + y * y + z * z;
 }
 
@@ -202,7 +202,7 @@ static double LeafDistance2(const knTriTree* tree, const knTriNode* node, knDVec
         Corners(tree->mesh, tree->order[i], c);
         knDVec3 d =
             knDSub(p, knClosestOnTriangle(p, knToDouble(c[0]), knToDouble(c[1]), knToDouble(c[2])));
-        best = fmin(best, knDDot(d, d));
+        best = knLower(best, knDDot(d, d));
     }
     return best;
 }
