@@ -149,7 +149,15 @@ static void EdgesInsideKeepTheLimit(void** state)
     knDestroyTetSoup(&tets);
     options.maxEdge = 0.4;
     assert_int_equal(knTetrahedralize(&soup, false, &options, &tets, &stats), kn_success);
-    assert_true(stats.overlongEdges == 0 || LongestEdge(&tets) < 0.5);
+    assert_true(LongestEdge(&tets) <= 0.4 * (1.0 + 1e-5));
+    size_t count = tets.tetCount;
+    knDestroyTetSoup(&tets);
+    // below what the surface has: its own edges stay, and what is left is owned up to
+    options.maxEdge = 0.15;
+    assert_int_equal(knTetrahedralize(&soup, false, &options, &tets, &stats), kn_success);
+    assert_true(tets.tetCount > 2 * count);
+    assert_true(stats.overlongEdges > 0 && stats.longestInterior > 0.15);
+    assert_memory_equal(tets.nodes, soup.positions, soup.positionCount * sizeof(knVec3));
     knDestroyTetSoup(&tets);
     knDestroySoup(&soup);
 }

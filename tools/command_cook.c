@@ -88,8 +88,10 @@ static void PrintCook(const CookCall* call, const knCooked* cooked, const knAsse
     }
     if (s->overlongEdges > 0)
     {
-        printf("  note: edges up to %.4g m are left, longer than the limit of %.4g m\n",
-               s->longestInterior, s->maxEdge);
+        bool coarse = s->maxEdge < s->longestSurface;
+        printf("  note: edges up to %.4g m are left inside, longer than the limit of %.4g m%s\n",
+               s->longestInterior, s->maxEdge,
+               coarse ? "; the surface itself is coarser than that" : "");
     }
     printf("  cooked in %.2f s\n", cooked->seconds);
 }

@@ -4,6 +4,7 @@
 #include "tetgen_shim.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct RawHeader
 {
@@ -47,6 +48,47 @@ knVec3 knTetJob_FromFrame(const knTetJob* job, const double* p)
     return knToFloat(knDAdd(q, job->origin));
 }
 
+static uint64_t EdgeKey(uint32_t a, uint32_t b)
+{
+    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
+
+static int CompareKeys(const void* a, const void* b)
+{
+    uint64_t x = *(const uint64_t*)a, y = *(const uint64_t*)b;
+    return (x > y) - (x < y);
+}
+
+static knResult ListSurfaceEdges(knTetJob* job)
+{
+    const knSoup* s = job->surface;
+    job->surfaceEdgeCount = 3 * s->triangleCount;
+    job->surfaceEdges = knAllocate(job->allocator, job->surfaceEdgeCount, sizeof(uint64_t));
+    if (!job->surfaceEdges)
+    {
+        return kn_errorMemory;
+    }
+    for (size_t i = 0; i < job->surfaceEdgeCount; ++i)
+    {
+        const uint32_t* v = s->triangles[i / 3].v;
+        job->surfaceEdges[i] = EdgeKey(v[i % 3], v[(i + 1) % 3]);
+    }
+    qsort(job->surfaceEdges, job->surfaceEdgeCount, sizeof(uint64_t), CompareKeys);
+    return kn_success;
+}
+
+bool knTetJob_IsSurfaceEdge(const knTetJob* job, int a, int b)
+{
+    uint64_t key = EdgeKey((uint32_t)a, (uint32_t)b);
+    return bsearch(&key, job->surfaceEdges, job->surfaceEdgeCount, sizeof key, CompareKeys) != NULL;
+}
+
+void knDestroyTetJob(knTetJob* job)
+{
+    knRelease(job->allocator, job->points, job->pointCapacity, sizeof(double));
+    knRelease(job->allocator, job->surfaceEdges, job->surfaceEdgeCount, sizeof(uint64_t));
+}
+
 knResult knTetJob_SetUp(knTetJob* job)
 {
     const knSoup* s = job->surface;
@@ -57,7 +99,7 @@ knResult knTetJob_SetUp(knTetJob* job)
     (void)frexpf(size, &exponent);
     job->scale = ldexp(1.0, 1 - exponent);
     job->origin = knToDouble(knBox_Center(box));
-    knResult result = kn_success;
+    knResult result = ListSurfaceEdges(job);
     for (size_t i = 0; result == kn_success && i < s->positionCount; ++i)
     {
         result = knTetJob_AddPoint(job, ToFrame(job, s->positions[i]));
@@ -80,7 +122,7 @@ static knResult RunContained(void* context, knBuffer* answer)
     knResult result = knRunTetgen(&input, &output);
     if (result == kn_success && (output.tetCount <= 0 || output.pointCount < input.pointCount))
     {
-        result = knFail(kn_errorMesh, "TetGen found no inside: the surface is not closed");
+        result = knFail(kn_errorMesh, "found no inside: the surface is not closed");
     }
     if (result != kn_success)
     {
@@ -119,7 +161,7 @@ static knResult Receive(const knTetJob* job, const knBuffer* answer, knRawTets* 
     if (!knReader_Take(&reader, &header, sizeof header) || header.tetCount > KN_MAX_MESH_SIZE ||
         header.pointCount > KN_MAX_MESH_SIZE)
     {
-        return knFail(kn_errorLimit, "TetGen made more than %u tetrahedra", KN_MAX_MESH_SIZE);
+        return knFail(kn_errorLimit, "made more than %u tetrahedra", KN_MAX_MESH_SIZE);
     }
     raw->pointCount = header.pointCount;
     raw->tetCount = header.tetCount;
@@ -135,7 +177,7 @@ static knResult Receive(const knTetJob* job, const knBuffer* answer, knRawTets* 
         return kn_errorMemory;
     }
     bool whole = received && raw->pointCount >= job->pointCount && CornersInRange(raw);
-    return whole ? kn_success : knFail(kn_errorProcess, "TetGen's answer is not whole");
+    return whole ? kn_success : knFail(kn_errorProcess, "sent an answer that is not whole");
 }
 
 knResult knTetJob_Run(knTetJob* job, const char* switches, knRawTets* raw, knContainReport* report)

@@ -19,6 +19,8 @@ typedef struct knTetJob
     double scale;
     double* points; // surface first, then added ones
     size_t pointCount, pointCapacity;
+    uint64_t* surfaceEdges; // lower vertex in the upper half, ascending; 3 per triangle, each twice
+    size_t surfaceEdgeCount;
     double holes[3 * KN_MAX_HOLES];
     int holeCount;
     char switches[64];
@@ -33,10 +35,14 @@ typedef struct knRawTets
     size_t pointCount, tetCount;
 } knRawTets;
 
-// Fills in the frame and the surface's points.
+// Fills in the frame and the surface's points and edges.
 knResult knTetJob_SetUp(knTetJob* job);
 knResult knTetJob_AddPoint(knTetJob* job, knDVec3 p);
 knVec3 knTetJob_FromFrame(const knTetJob* job, const double* p);
+
+// Whether the surface itself has this edge, which nothing may split.
+bool knTetJob_IsSurfaceEdge(const knTetJob* job, int a, int b);
+void knDestroyTetJob(knTetJob* job);
 
 // One run, contained. `raw` is empty on failure; the report tells how the child ended.
 knResult knTetJob_Run(knTetJob* job, const char* switches, knRawTets* raw, knContainReport* report);

@@ -98,15 +98,15 @@ knResult knRunTetgen(const knTetgenInput* input, knTetgenOutput* output)
     }
     catch (int code)
     {
-        return knFail(kn_errorMesh, "TetGen gave up: %s", ReasonOf(code));
+        return knFail(kn_errorMesh, "gave up: %s", ReasonOf(code));
     }
     catch (const std::bad_alloc&)
     {
-        return knFail(kn_errorMemory, "TetGen gave up: it ran out of memory");
+        return knFail(kn_errorMemory, "gave up: it ran out of memory");
     }
     catch (...)
     {
-        return knFail(kn_errorMesh, "TetGen gave up");
+        return knFail(kn_errorMesh, "gave up");
     }
 }
 

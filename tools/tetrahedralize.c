@@ -14,6 +14,122 @@ knTetOptions knDefaultTetOptions(void)
     return (knTetOptions){.radiusEdge = 2.0, .limits = {.seconds = 120.0, .megabytes = 8192}};
 }
 
+// Six times the volume, with TetGen's own sign.
+static double RawVolume6(const knRawTets* raw, size_t tet, knDVec3* center)
+{
+    knDVec3 p[4];
+    for (int k = 0; k < 4; ++k)
+    {
+        const double* q = raw->points + 3 * (size_t)raw->tets[4 * tet + (size_t)k];
+        p[k] = knMakeDVec3(q[0], q[1], q[2]);
+    }
+    *center = knDScale(0.25, knDAdd(knDAdd(p[0], p[1]), knDAdd(p[2], p[3])));
+    knDVec3 u = knDSub(p[1], p[0]), v = knDSub(p[2], p[0]), w = knDSub(p[3], p[0]);
+    return knDDot(knDCross(u, v), w);
+}
+
+// TetGen keeps points that no tetrahedron uses; the surface's own stay, being used.
+static knResult NumberNodes(const knTetJob* job, const knRawTets* raw, uint32_t* numbers,
+                            knTetSoup* tets)
+{
+    size_t surfaceCount = job->surface->positionCount;
+    memset(numbers, 0, raw->pointCount * sizeof(uint32_t));
+    for (size_t i = 0; i < 4 * raw->tetCount; ++i)
+    {
+        numbers[raw->tets[i]] = 1;
+    }
+    for (size_t i = 0; i < raw->pointCount; ++i)
+    {
+        if (i < surfaceCount)
+        {
+            tets->nodes[i] = job->surface->positions[i];
+            if (!numbers[i])
+            {
+                return knFail(kn_errorMesh, "left surface vertex %zu out", i);
+            }
+        }
+        else if (numbers[i])
+        {
+            tets->nodes[tets->nodeCount] = knTetJob_FromFrame(job, raw->points + 3 * i);
+        }
+        bool kept = i < surfaceCount || numbers[i];
+        numbers[i] = kept ? (uint32_t)tets->nodeCount : KN_NONE;
+        tets->nodeCount += kept;
+    }
+    return kn_success;
+}
+
+// Rounding a node to single precision must not turn a tetrahedron: its sign stays that of TetGen's.
+static knResult FillTets(const knRawTets* raw, const uint32_t* numbers, knTetSoup* tets)
+{
+    for (size_t t = 0; t < raw->tetCount; ++t)
+    {
+        const int* corners = raw->tets + 4 * t;
+        knDVec3 center;
+        bool turned = RawVolume6(raw, t, &center) < 0.0;
+        uint32_t a = numbers[corners[turned]], b = numbers[corners[!turned]];
+        uint32_t c = numbers[corners[2]], d = numbers[corners[3]];
+        const knVec3* n = tets->nodes;
+        if (!(knTetVolume6(n[a], n[b], n[c], n[d]) > 0.0))
+        {
+            return knFail(
+                kn_errorMesh,
+                "tetrahedralization failed: a tetrahedron at (%g, %g, %g) is too thin for "
+                "single precision; move the mesh nearer to its origin or remesh it",
+                (double)n[a].x, (double)n[a].y, (double)n[a].z);
+        }
+        tets->tets[t] = (knTet){{a, b, c, d}};
+    }
+    tets->tetCount = raw->tetCount;
+    return kn_success;
+}
+
+static knResult ToNodesAndTets(const knTetJob* job, const knRawTets* raw, knTetSoup* tets)
+{
+    knTetSoup made = {.allocator = *job->allocator};
+    uint32_t* numbers = knAllocate(job->allocator, raw->pointCount, sizeof(uint32_t));
+    made.nodes = knAllocate(job->allocator, raw->pointCount, sizeof(knVec3));
+    made.nodeCapacity = raw->pointCount;
+    made.tets = knAllocate(job->allocator, raw->tetCount, sizeof(knTet));
+    made.tetCapacity = raw->tetCount;
+    knResult result = numbers && made.nodes && made.tets ? kn_success : kn_errorMemory;
+    result = result == kn_success ? NumberNodes(job, raw, numbers, &made) : result;
+    result = result == kn_success ? FillTets(raw, numbers, &made) : result;
+    knRelease(job->allocator, numbers, raw->pointCount, sizeof(uint32_t));
+    if (result != kn_success)
+    {
+        knDestroyTetSoup(&made);
+        return result;
+    }
+    *tets = made;
+    return kn_success;
+}
+
+// Near misses of TetGen's tolerances: it may leave out a thin tetrahedron at the surface, and then
+// the boundary is no longer the surface.
+static knResult CheckBoundary(const knTetJob* job, const knRawTets* raw)
+{
+    knTetSoup tets;
+    knTetMeshStore store;
+    knResult result = ToNodesAndTets(job, raw, &tets);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    result = knBuildTetMesh(&store, tets.nodes, (uint32_t)tets.nodeCount, tets.tets,
+                            (uint32_t)tets.tetCount, job->allocator);
+    if (result == kn_success)
+    {
+        bool same = store.mesh.boundaryFaceCount == job->surface->triangleCount;
+        result = same ? kn_success
+                      : knFail(kn_errorMesh, "changed the surface: %u triangles instead of %zu",
+                               store.mesh.boundaryFaceCount, job->surface->triangleCount);
+        knDestroyTetMeshStore(&store);
+    }
+    knDestroyTetSoup(&tets);
+    return result;
+}
+
 static knResult Explain(knResult result, const knContainReport* report)
 {
     char reason[KN_MAX_MESSAGE];
@@ -50,7 +166,12 @@ static knResult RunWithQuality(knTetJob* job, double maxVolume, knRawTets* raw)
         if (result == kn_success)
         {
             job->stats->radiusEdge = bound;
-            return kn_success;
+            result = CheckBoundary(job, raw);
+            if (result == kn_success)
+            {
+                return kn_success;
+            }
+            knDestroyRawTets(job, raw);
         }
         if (report.end == kn_containTimedOut || result == kn_errorMemory)
         {
@@ -80,20 +201,6 @@ static double WindingNumber(const knTetJob* job, knDVec3 p)
         sum += 2.0 * atan2(y, x);
     }
     return sum / (4.0 * pi);
-}
-
-// Six times the volume, with TetGen's own sign.
-static double RawVolume6(const knRawTets* raw, size_t tet, knDVec3* center)
-{
-    knDVec3 p[4];
-    for (int k = 0; k < 4; ++k)
-    {
-        const double* q = raw->points + 3 * (size_t)raw->tets[4 * tet + (size_t)k];
-        p[k] = knMakeDVec3(q[0], q[1], q[2]);
-    }
-    *center = knDScale(0.25, knDAdd(knDAdd(p[0], p[1]), knDAdd(p[2], p[3])));
-    knDVec3 u = knDSub(p[1], p[0]), v = knDSub(p[2], p[0]), w = knDSub(p[3], p[0]);
-    return knDDot(knDCross(u, v), w);
 }
 
 // One rough run marks the regions; those that the surface does not wind around are hollow, and the
@@ -173,20 +280,32 @@ static bool IsFarFromAdded(const knTetJob* job, size_t firstAdded, knDVec3 p, do
     return true;
 }
 
-// The edges of a tetrahedron that are too long, as a bit mask; measures on the way.
+// The edges of a tetrahedron inside that are too long, as a bit mask; measures on the way.
 static unsigned OverlongEdges(knTetJob* job, const knRawTets* raw, size_t tet, double limit)
 {
     unsigned mask = 0;
     for (int e = 0; e < 6; ++e)
     {
-        knDVec3 a = RawPoint(raw, raw->tets[4 * tet + knTetEdgeCorners[e][0]]);
-        knDVec3 b = RawPoint(raw, raw->tets[4 * tet + knTetEdgeCorners[e][1]]);
-        double length = knDLength(knDSub(a, b));
+        int a = raw->tets[4 * tet + knTetEdgeCorners[e][0]];
+        int b = raw->tets[4 * tet + knTetEdgeCorners[e][1]];
+        double length = knDLength(knDSub(RawPoint(raw, a), RawPoint(raw, b)));
+        bool counts = length > job->stats->longestInterior * job->scale || length > limit;
+        if (!counts || knTetJob_IsSurfaceEdge(job, a, b))
+        {
+            continue;
+        }
         job->stats->longestInterior = fmax(job->stats->longestInterior, length / job->scale);
         // rounding must not make an edge of exactly the limit too long
         mask |= length > limit * (1.0 + 1e-6) ? 1u << e : 0u;
     }
     return mask;
+}
+
+// Points are put inside only for edges longer than the surface's own: shorter ones are a matter of
+// the volume bound, and points for them would crowd the surface.
+static double RefineLimit(const knTetJob* job)
+{
+    return fmax(job->stats->maxEdge, job->stats->longestSurface) * job->scale;
 }
 
 static uint32_t Measure(knTetJob* job, const knRawTets* raw)
@@ -266,7 +385,7 @@ static knResult FillTet(knTetJob* job, const knRawTets* raw, size_t tet, double 
 // are not.
 static knResult AddLattice(knTetJob* job, const knRawTets* raw)
 {
-    double limit = job->stats->maxEdge * job->scale;
+    double limit = RefineLimit(job);
     knResult result = kn_success;
     for (size_t t = 0; result == kn_success && t < raw->tetCount; ++t)
     {
@@ -282,7 +401,7 @@ static knResult AddLattice(knTetJob* job, const knRawTets* raw)
 // limit.
 static knResult AddMiddles(knTetJob* job, const knRawTets* raw)
 {
-    double limit = job->stats->maxEdge * job->scale;
+    double limit = RefineLimit(job);
     size_t firstAdded = job->pointCount;
     knResult result = kn_success;
     for (size_t t = 0; result == kn_success && t < raw->tetCount; ++t)
@@ -313,6 +432,10 @@ static knResult Refine(knTetJob* job, double maxVolume, knRawTets* raw)
         if (result != kn_success)
         {
             return result;
+        }
+        if (job->pointCount == before && round > 0)
+        {
+            return kn_success;
         }
         if (job->pointCount == before)
         {
@@ -373,86 +496,6 @@ static knResult AimForTarget(knTetJob* job, double* maxVolume, knRawTets* raw)
     return kn_success;
 }
 
-// TetGen keeps points that no tetrahedron uses; the surface's own stay, being used.
-static knResult NumberNodes(const knTetJob* job, const knRawTets* raw, uint32_t* numbers,
-                            knTetSoup* tets)
-{
-    size_t surfaceCount = job->surface->positionCount;
-    memset(numbers, 0, raw->pointCount * sizeof(uint32_t));
-    for (size_t i = 0; i < 4 * raw->tetCount; ++i)
-    {
-        numbers[raw->tets[i]] = 1;
-    }
-    for (size_t i = 0; i < raw->pointCount; ++i)
-    {
-        if (i < surfaceCount)
-        {
-            tets->nodes[i] = job->surface->positions[i];
-            if (!numbers[i])
-            {
-                return knFail(kn_errorMesh,
-                              "tetrahedralization failed: TetGen left surface vertex %zu out; "
-                              "see 'knap doctor' for overlapping parts",
-                              i);
-            }
-        }
-        else if (numbers[i])
-        {
-            tets->nodes[tets->nodeCount] = knTetJob_FromFrame(job, raw->points + 3 * i);
-        }
-        bool kept = i < surfaceCount || numbers[i];
-        numbers[i] = kept ? (uint32_t)tets->nodeCount : KN_NONE;
-        tets->nodeCount += kept;
-    }
-    return kn_success;
-}
-
-// Rounding a node to single precision must not turn a tetrahedron: its sign stays that of TetGen's.
-static knResult FillTets(const knRawTets* raw, const uint32_t* numbers, knTetSoup* tets)
-{
-    for (size_t t = 0; t < raw->tetCount; ++t)
-    {
-        const int* corners = raw->tets + 4 * t;
-        knDVec3 center;
-        bool turned = RawVolume6(raw, t, &center) < 0.0;
-        uint32_t a = numbers[corners[turned]], b = numbers[corners[!turned]];
-        uint32_t c = numbers[corners[2]], d = numbers[corners[3]];
-        const knVec3* n = tets->nodes;
-        if (!(knTetVolume6(n[a], n[b], n[c], n[d]) > 0.0))
-        {
-            return knFail(
-                kn_errorMesh,
-                "tetrahedralization failed: a tetrahedron at (%g, %g, %g) is too thin for "
-                "single precision; move the mesh nearer to its origin or remesh it",
-                (double)n[a].x, (double)n[a].y, (double)n[a].z);
-        }
-        tets->tets[t] = (knTet){{a, b, c, d}};
-    }
-    tets->tetCount = raw->tetCount;
-    return kn_success;
-}
-
-static knResult ToNodesAndTets(const knTetJob* job, const knRawTets* raw, knTetSoup* tets)
-{
-    knTetSoup made = {.allocator = *job->allocator};
-    uint32_t* numbers = knAllocate(job->allocator, raw->pointCount, sizeof(uint32_t));
-    made.nodes = knAllocate(job->allocator, raw->pointCount, sizeof(knVec3));
-    made.nodeCapacity = raw->pointCount;
-    made.tets = knAllocate(job->allocator, raw->tetCount, sizeof(knTet));
-    made.tetCapacity = raw->tetCount;
-    knResult result = numbers && made.nodes && made.tets ? kn_success : kn_errorMemory;
-    result = result == kn_success ? NumberNodes(job, raw, numbers, &made) : result;
-    result = result == kn_success ? FillTets(raw, numbers, &made) : result;
-    knRelease(job->allocator, numbers, raw->pointCount, sizeof(uint32_t));
-    if (result != kn_success)
-    {
-        knDestroyTetSoup(&made);
-        return result;
-    }
-    *tets = made;
-    return kn_success;
-}
-
 static knResult Run(knTetJob* job, bool hasCavities, knTetSoup* tets)
 {
     knTetStats* stats = job->stats;
@@ -483,6 +526,6 @@ knResult knTetrahedralize(const knSoup* surface, bool hasCavities, const knTetOp
         .surface = surface, .options = options, .stats = stats, .allocator = &surface->allocator};
     knResult result = knTetJob_SetUp(&job);
     result = result == kn_success ? Run(&job, hasCavities, tets) : result;
-    knRelease(job.allocator, job.points, job.pointCapacity, sizeof(double));
+    knDestroyTetJob(&job);
     return result;
 }
