@@ -5,6 +5,8 @@
 
 #include "cook_mesh.h"
 #include "file.h"
+#include "knap/distfield.h"
+#include "knap/spheretree.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -18,6 +20,7 @@ typedef struct Kitchen
     knSoup surface;
     knTetSoup tets;
     knCookedMesh mesh;
+    knAssetSection sections[3]; // field, locator, tree; their bytes are the allocator's
 } Kitchen;
 
 knCookOptions knDefaultCookOptions(void)
@@ -119,12 +122,55 @@ static knResult CookTets(Kitchen* k)
     return result == kn_success && !k->cooked->report.cookable ? Refuse(k) : result;
 }
 
+static knResult CookTree(Kitchen* k)
+{
+    void* bytes = NULL;
+    size_t size = 0;
+    knResult result = knEncodeSphereTree(&k->mesh.tetMesh, &k->cooked->allocator, &bytes, &size);
+    k->sections[0] = (knAssetSection){KN_TAG_SPHERE_TREE, KN_SPHERE_TREE_VERSION, bytes, size};
+    return result;
+}
+
+static knResult CookField(Kitchen* k)
+{
+    const knAllocator* a = &k->cooked->allocator;
+    void* bytes = NULL;
+    size_t size = 0;
+    knResult result = knCookTetLocator(&k->mesh.tetMesh, a, &bytes, &size);
+    k->sections[1] = (knAssetSection){KN_LOCATOR_TAG, KN_LOCATOR_VERSION, bytes, size};
+    knTetLocator locator;
+    result = result == kn_success ? knOpenTetLocator(&locator, &k->mesh.tetMesh, bytes, size, a)
+                                  : result;
+    if (result != kn_success)
+    {
+        return result;
+    }
+    knTaskPool* pool = NULL;
+    result = knCreateTaskPool(&pool, 0, a);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    knTaskHooks tasks = knTaskPool_Hooks(pool);
+    knGridDef grid = knDefaultGridDef();
+    grid.tasks = &tasks;
+    result = knCookDistanceGrid(&grid, &locator, a, &bytes, &size);
+    knDestroyTaskPool(pool);
+    if (result == kn_success)
+    {
+        k->sections[2] = (knAssetSection){KN_GRID_TAG, KN_GRID_VERSION, bytes, size};
+    }
+    return result;
+}
+
 static knResult Encode(Kitchen* k)
 {
     const knCookOptions* o = k->options;
     EnterStage(k, kn_stageEncode);
     knResult result = knSoup_MakeNormals(&k->surface, o->creaseDegrees);
     result = result == kn_success ? knMakeCookedMesh(&k->mesh, &k->surface, &k->tets) : result;
+    result = result == kn_success ? CookTree(k) : result;
+    result = result == kn_success ? CookField(k) : result;
     if (result != kn_success)
     {
         return result;
@@ -136,7 +182,9 @@ static knResult Encode(Kitchen* k)
                       .density = o->material.density,
                       .surface = &k->mesh.surface,
                       .tetMesh = &k->mesh.tetMesh,
-                      .componentCount = k->cooked->report.componentCount};
+                      .componentCount = k->cooked->report.componentCount,
+                      .sections = k->sections,
+                      .sectionCount = 3};
     return knEncodeAsset(&def, &k->cooked->allocator, &k->cooked->bytes, &k->cooked->size);
 }
 
@@ -149,6 +197,10 @@ knResult knCook(const char* path, const knCookOptions* options, const knAllocato
     k.surface = knMakeSoup(&cooked->allocator);
     knResult result = knIsTetFile(path) ? CookTets(&k) : CookSurface(&k);
     result = result == kn_success ? Encode(&k) : result;
+    for (int i = 0; i < 3; ++i)
+    {
+        knRelease(&cooked->allocator, (void*)k.sections[i].data, (size_t)k.sections[i].size, 1);
+    }
     knDestroyCookedMesh(&k.mesh);
     knDestroyTetSoup(&k.tets);
     knDestroySoup(&k.surface);

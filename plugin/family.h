@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// A model is a cooked asset opened for breaking; a family is one instance of it with all its
+// pieces.
+//
+// The family owns the cuts, the fragments, the distance field and the sphere forest of its instance
+// and keeps the three in step: a split reaches all of them or none. All geometry is in the frame of
+// the asset; every piece of a family shares it.
+
+#include "knap/asset.h"
+#include "knap/cutting.h"
+#include "knap/distfield.h"
+#include "knap/spheretree.h"
+
+typedef struct knModel knModel;
+typedef struct knFamily knFamily;
+
+// The asset must outlive the model, the model its families. kn_errorFormat when the file was cooked
+// without field or tree.
+KN_API knResult knCreateModel(knModel** model, const knAsset* asset, const knAllocator* allocator);
+KN_API void knDestroyModel(knModel* model);
+
+KN_API const knAsset* knModel_Asset(const knModel* model);
+
+// Half the diagonal of the bounds: what tolerances are shares of. m
+KN_API float knModel_Radius(const knModel* model);
+
+typedef struct knFamilyDef
+{
+    size_t size; // of this struct
+    const knModel* model;
+    double density;      // kg/m^3; 0 for the asset's
+    knFrontMode front;   // how crack distance spreads
+    bool scalar;         // no wide instructions; the answers are the same
+    float edgeDegrees;   // surface edges sharper than this are tested against other pieces
+    uint32_t pieceCount; // pieces to make room for at creation
+} knFamilyDef;
+
+KN_API knFamilyDef knDefaultFamilyDef(void);
+
+KN_API knResult knCreateFamily(knFamily** family, const knFamilyDef* def,
+                               const knAllocator* allocator);
+KN_API void knDestroyFamily(knFamily* family);
+
+KN_API const knModel* knFamily_Model(const knFamily* family);
+KN_API const knFragmentSet* knFamily_Fragments(const knFamily* family);
+KN_API const knFragmentField* knFamily_Field(const knFamily* family);
+KN_API const knSphereForest* knFamily_Forest(const knFamily* family);
+KN_API const knCutStore* knFamily_Cuts(const knFamily* family);
+
+// Between steps. Splits a piece and brings field, forest and edges up to date. The arrays of the
+// result live in the arena. Room is made first, so that a failure leaves everything as it was; the
+// one exception is a split into more than four times the pieces asked for plus 64 that then finds
+// no memory: the family is spent, and says so to every later call.
+KN_API knResult knFamily_Split(knFamily* family, uint32_t fragment, const knSplitDef* def,
+                               knArena* arena, knSplitResult* result);
+
+// The piece has left the world.
+KN_API void knFamily_Remove(knFamily* family, uint32_t fragment);
+
+// Bytes of the instance, without what the model shares.
+KN_API size_t knFamily_Bytes(const knFamily* family);

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Zlib
+#include "query_internal.h"
+
+#include "family_internal.h"
+
+#define LANES      8
+#define IS_INSIDE  (-1.0f) // in a batch's cache
+#define IS_OUTSIDE 1.0f
+
+knContactLimits knDefaultContactLimits(void)
+{
+    return (knContactLimits){.size = sizeof(knContactLimits),
+                             .contacts = 8,
+                             .maxContacts = 64,
+                             .growth = 1,
+                             .decay = 30,
+                             .epsilon = 0.002f,
+                             .margin = 0.002f,
+                             .edgeContacts = 4};
+}
+
+knResult knValidateContactLimits(const knContactLimits* limits)
+{
+    if (!limits || limits->size != sizeof(knContactLimits))
+    {
+        return knFail(kn_errorArgument, "contact limits: begin with knDefaultContactLimits");
+    }
+    if (limits->contacts < 1 || limits->contacts > limits->maxContacts ||
+        limits->maxContacts > 65536)
+    {
+        return knFail(kn_errorArgument,
+                      "contacts is %u and maxContacts %u: 1 <= contacts <= "
+                      "maxContacts <= 65536",
+                      limits->contacts, limits->maxContacts);
+    }
+    if (!(limits->epsilon >= 0.0f && limits->epsilon <= 1.0f) ||
+        !(limits->margin >= 0.0f && limits->margin <= 1.0f))
+    {
+        return knFail(kn_errorArgument, "epsilon is %g and margin %g: shares from 0 to 1",
+                      (double)limits->epsilon, (double)limits->margin);
+    }
+    return kn_success;
+}
+
+static uint32_t PointCount(const knQueryPiece* piece)
+{
+    return knSphereForest_Fragment(&piece->family->forest, piece->fragment).pointCount;
+}
+
+static size_t ItemBytes(const knQueryPiece* piece)
+{
+    size_t bytes = PointCount(piece) * sizeof(knSphereQueryItem);
+    return (bytes + KN_CACHE_LINE - 1) & ~(size_t)(KN_CACHE_LINE - 1);
+}
+
+size_t knQueryBytes(const knQueryPiece* a, const knQueryPiece* b)
+{
+    size_t run = (sizeof(knQueryRun) + KN_CACHE_LINE - 1) & ~(size_t)(KN_CACHE_LINE - 1);
+    return ItemBytes(a) + ItemBytes(b) + run;
+}
+
+static float PieceRadius(const knQueryPiece* piece)
+{
+    knBox box = knFragmentField_Box(piece->family->field, piece->fragment);
+    return 0.5f * knLength(knBox_Extent(box));
+}
+
+void knQueryRun_Add(knQueryRun* run, const knQueryWalk* walk, knVec3 p,
+                    const knFieldContact* contact, uint32_t feature, knContactKind kind)
+{
+    knPairResult* result = run->result;
+    result->counters.found += 1;
+    if (run->isDeep && !(contact->distance < -run->epsilon))
+    {
+        return;
+    }
+    if (result->count < run->limit)
+    {
+        knPairContact* kept = &run->contacts[result->count++];
+        kept->contact.point = knTransformPoint(walk->other->transform, p);
+        kept->contact.normal = knRotate(walk->other->transform.rotation, contact->normal);
+        kept->contact.distance = contact->distance;
+        kept->contact.feature = feature << 2 | (uint32_t)kind << 1 | walk->side;
+        kept->side = walk->side;
+        kept->kind = (uint8_t)kind;
+        result->counters.kept += 1;
+    }
+    if (run->limits->full)
+    {
+        run->isStopped = result->count == run->limit;
+    }
+    else if (!run->isDeep && result->count >= run->target)
+    {
+        // enough for the solver; from here on only what it would leave too deep
+        run->isDeep = true;
+        run->isStopped = run->limit == run->target;
+    }
+    else
+    {
+        run->isStopped = result->count == run->limit;
+    }
+    result->isFull = run->isDeep || run->isStopped;
+}
+
+// What a group of lanes found out; bits by lane.
+typedef struct LaneAnswers
+{
+    uint8_t inside;
+    uint8_t near; // outside, but within the margin
+    knContacts8 contacts;
+} LaneAnswers;
+
+static void TestFirst(knQueryRun* run, knQueryWalk* walk, const knPoints8* points, uint8_t first,
+                      LaneAnswers* answers)
+{
+    answers->near = 0;
+    answers->inside = knFieldQuery_Penetration8(&walk->field, points, first, &answers->contacts);
+    uint8_t outside = (uint8_t)(first & ~answers->inside);
+    if (run->margin <= 0.0f || run->isDeep || outside == 0)
+    {
+        return;
+    }
+    float margins[LANES];
+    for (int i = 0; i < LANES; ++i)
+    {
+        margins[i] = run->margin;
+    }
+    uint8_t close = knFieldQuery_SphereTest8(&walk->field, points, margins, outside);
+    for (int i = 0; i < LANES; ++i)
+    {
+        knFieldContact contact;
+        knVec3 p = {points->x[i], points->y[i], points->z[i]};
+        if ((close >> i & 1) && knFieldQuery_Distance(&walk->field, p, run->margin, &contact))
+        {
+            answers->near |= (uint8_t)(1u << i);
+            answers->contacts.distance[i] = contact.distance;
+            answers->contacts.nx[i] = contact.normal.x;
+            answers->contacts.ny[i] = contact.normal.y;
+            answers->contacts.nz[i] = contact.normal.z;
+        }
+    }
+}
+
+// In order of the lanes, so that where it stops does not depend on how many are tested at once.
+static void TakeContacts(knQueryRun* run, const knQueryWalk* walk, const knPoints8* points,
+                         const LaneAnswers* answers, uint32_t base)
+{
+    uint8_t found = answers->inside | answers->near;
+    for (uint32_t i = 0; i < LANES && !run->isStopped; ++i)
+    {
+        if (found >> i & 1)
+        {
+            const knContacts8* c = &answers->contacts;
+            knVec3 p = {points->x[i], points->y[i], points->z[i]};
+            knFieldContact contact = {.distance = c->distance[i],
+                                      .normal = {c->nx[i], c->ny[i], c->nz[i]}};
+            knQueryRun_Add(run, walk, p, &contact, walk->batch.point[base + i], kn_contactPoint);
+        }
+    }
+}
+
+// The spheres of the lanes that are outside; those inside are followed in any case.
+static uint8_t TestSpheres(const knQueryRun* run, knQueryWalk* walk, const knPoints8* points,
+                           uint8_t outside, uint32_t base)
+{
+    float radii[LANES] = {0.0f};
+    uint8_t mask = 0;
+    for (uint32_t i = 0; i < LANES; ++i)
+    {
+        if (outside >> i & 1)
+        {
+            float radius = walk->batch.radius[base + i];
+            // nothing hangs below a point of radius 0
+            mask |= (uint8_t)((radius > 0.0f) << i);
+            radii[i] = run->isDeep ? fmaxf(radius - run->epsilon, 0.0f) : radius + run->margin;
+        }
+    }
+    return mask ? knFieldQuery_SphereTest8(&walk->field, points, radii, mask) : 0;
+}
+
+static void TestLanes(knQueryRun* run, knQueryWalk* walk, uint32_t base)
+{
+    knSphereBatch* batch = &walk->batch;
+    uint32_t count = batch->count - base < LANES ? batch->count - base : LANES;
+    knPoints8 points = {{0.0f}, {0.0f}, {0.0f}};
+    uint8_t all = 0, first = 0, inside = 0;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        knVec3 p = {batch->x[base + i], batch->y[base + i], batch->z[base + i]};
+        knVec3 q = knQueryWalk_ToOther(walk, p);
+        points.x[i] = q.x;
+        points.y[i] = q.y;
+        points.z[i] = q.z;
+        all |= (uint8_t)(1u << i);
+        first |= (uint8_t)(batch->first[base + i] << i);
+        inside |= (uint8_t)((!batch->first[base + i] && batch->cache[base + i] < 0.0f) << i);
+    }
+    LaneAnswers answers = {0};
+    if (first)
+    {
+        TestFirst(run, walk, &points, first, &answers);
+        TakeContacts(run, walk, &points, &answers, base);
+        inside |= answers.inside;
+    }
+    uint8_t descend = inside | TestSpheres(run, walk, &points, (uint8_t)(all & ~inside), base);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        batch->cache[base + i] = inside >> i & 1 ? IS_INSIDE : IS_OUTSIDE;
+        batch->descend[base + i] = descend >> i & 1;
+    }
+    run->result->counters.visits += count;
+    for (; first; first &= (uint8_t)(first - 1))
+    {
+        run->result->counters.points += 1;
+    }
+}
+
+static void StepWalk(knQueryRun* run, knQueryWalk* walk)
+{
+    if (walk->isDone)
+    {
+        return;
+    }
+    walk->isDone = !knSphereQuery_Next(&walk->tree, &walk->batch);
+    for (uint32_t base = 0; !walk->isDone && !run->isStopped && base < walk->batch.count;
+         base += LANES)
+    {
+        TestLanes(run, walk, base);
+    }
+}
+
+static void BeginWalk(knQueryWalk* walk, const knQueryPiece* sampled, const knQueryPiece* other,
+                      uint8_t side, knSphereQueryItem* items)
+{
+    knTransform t = knInvMulTransforms(other->transform, sampled->transform);
+    walk->sampled = sampled;
+    walk->other = other;
+    walk->rotation = knMat3FromQuat(t.rotation);
+    walk->offset = t.position;
+    walk->side = side;
+    walk->isDone = false;
+    walk->batch.count = 0;
+    walk->field = knMakeFieldQuery(other->family->field, other->fragment);
+    knSphereQuery_Begin(&walk->tree, &sampled->family->forest, &sampled->family->cuts,
+                        sampled->fragment, items, PointCount(sampled));
+}
+
+static void SetLimits(knQueryRun* run, const knQueryPiece* a, const knQueryPiece* b,
+                      const knPairState* state, uint32_t capacity)
+{
+    const knContactLimits* limits = run->limits;
+    float radius = fminf(PieceRadius(a), PieceRadius(b));
+    run->epsilon = limits->epsilon * radius;
+    run->margin = limits->margin * radius;
+    uint32_t m = state->contacts > limits->contacts ? state->contacts : limits->contacts;
+    m = m < limits->maxContacts ? m : limits->maxContacts;
+    run->target = limits->full || m > capacity ? capacity : m;
+    uint32_t grown = run->target + (limits->full ? 0 : limits->growth);
+    grown = grown < limits->maxContacts || limits->full ? grown : limits->maxContacts;
+    run->limit = grown < capacity ? grown : capacity;
+}
+
+// m follows what the pair needs: up at once, down slowly.
+static void UpdateState(const knQueryRun* run, knPairState* state)
+{
+    if (run->limits->full)
+    {
+        return;
+    }
+    uint32_t count = run->result->count;
+    uint32_t m = run->target;
+    state->quiet = count >= m ? 0 : state->quiet + 1;
+    m = count > m ? count : m;
+    if (state->quiet > run->limits->decay && m > run->limits->contacts)
+    {
+        m -= 1;
+        state->quiet = 0;
+    }
+    state->contacts = m;
+}
+
+static knResult CheckArguments(const knQueryPiece* a, const knQueryPiece* b,
+                               const knContactLimits* limits, const void* contacts,
+                               uint32_t capacity)
+{
+    if (!a || !b || !a->family || !b->family || !contacts || capacity == 0)
+    {
+        return knFail(kn_errorArgument, "knQueryPair: a piece, a family or the results are null");
+    }
+    if (a->family->isSpent || b->family->isSpent)
+    {
+        return knFail(kn_errorArgument,
+                      "knQueryPair: memory ran out in a split: the family is spent");
+    }
+    return knValidateContactLimits(limits);
+}
+
+static void Walk(knQueryRun* run)
+{
+    // both directions in turn, level by level: neither may use up all contacts
+    while (!run->isStopped && !(run->walks[0].isDone && run->walks[1].isDone))
+    {
+        StepWalk(run, &run->walks[0]);
+        if (!run->isStopped)
+        {
+            StepWalk(run, &run->walks[1]);
+        }
+    }
+    for (int i = 0; i < 2; ++i)
+    {
+        if (run->result->count < run->limits->edgeContacts && !run->isStopped)
+        {
+            knQueryRun_TestEdges(run, &run->walks[i]);
+        }
+    }
+}
+
+knResult knQueryPair(const knQueryPiece* a, const knQueryPiece* b, const knContactLimits* limits,
+                     knPairState* state, knArena* scratch, knPairContact* contacts,
+                     uint32_t capacity, knPairResult* result)
+{
+    knResult checked = state && scratch && result
+                           ? CheckArguments(a, b, limits, contacts, capacity)
+                           : knFail(kn_errorArgument, "knQueryPair: an argument is null");
+    if (checked != kn_success)
+    {
+        return checked;
+    }
+    size_t mark = knArena_Mark(scratch);
+    knQueryRun* run = knArena_Allocate(scratch, 1, sizeof(knQueryRun));
+    knSphereQueryItem* itemsA = knArena_Allocate(scratch, PointCount(a), sizeof *itemsA);
+    knSphereQueryItem* itemsB = knArena_Allocate(scratch, PointCount(b), sizeof *itemsB);
+    if (!run || (!itemsA && PointCount(a) > 0) || (!itemsB && PointCount(b) > 0))
+    {
+        knArena_Rewind(scratch, mark);
+        return knFail(kn_errorMemory, "the arena is too small for a query of %u and %u points",
+                      PointCount(a), PointCount(b));
+    }
+    knPairResult found = {0};
+    run->limits = limits;
+    run->isDeep = false;
+    run->isStopped = false;
+    run->contacts = contacts;
+    run->result = &found;
+    SetLimits(run, a, b, state, capacity);
+    BeginWalk(&run->walks[0], a, b, 0, itemsA);
+    BeginWalk(&run->walks[1], b, a, 1, itemsB);
+    Walk(run);
+    UpdateState(run, state);
+    found.counters.fields[0] = run->walks[0].field.counters;
+    found.counters.fields[1] = run->walks[1].field.counters;
+    *result = found;
+    knArena_Rewind(scratch, mark);
+    return kn_success;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Zlib
+#include "query_internal.h"
+
+#include "family_internal.h"
+
+#define MAX_PARTS   64 // of one edge that are looked at
+#define REFINEMENTS 8
+
+// A part of an edge: its middle and half its length, as shares of the edge.
+typedef struct Part
+{
+    float middle;
+    float half;
+} Part;
+
+static bool BoxMisses(knBox box, knVec3 a, knVec3 b, float margin)
+{
+    knBox edge = {knMin(a, b), knMax(a, b)};
+    return !knBox_Overlaps(knBox_Expand(box, margin), edge);
+}
+
+// Looks for a point of the edge inside the other piece, coarse to fine, where spheres around the
+// parts touch it.
+static bool FindInside(knQueryWalk* walk, knVec3 a, knVec3 b, float step, Part* found)
+{
+    float length = knDistance(a, b);
+    Part stack[16];
+    int depth = 0;
+    stack[depth++] = (Part){0.5f, 0.5f};
+    for (int i = 0; i < MAX_PARTS && depth > 0; ++i)
+    {
+        Part part = stack[--depth];
+        knVec3 p = knLerp(a, b, part.middle);
+        float radius = part.half * length;
+        if (!knFieldQuery_SphereTest(&walk->field, p, radius))
+        {
+            continue;
+        }
+        if (knFieldQuery_Inside(&walk->field, p))
+        {
+            *found = part;
+            return true;
+        }
+        if (radius > step && depth + 2 <= 16)
+        {
+            float half = 0.5f * part.half;
+            stack[depth++] = (Part){part.middle + half, half};
+            stack[depth++] = (Part){part.middle - half, half};
+        }
+    }
+    return false;
+}
+
+static float Depth(knQueryWalk* walk, knVec3 p)
+{
+    knFieldContact contact;
+    return knFieldQuery_Penetration(&walk->field, p, &contact) ? -contact.distance : -1.0f;
+}
+
+// Towards the deepest point nearby, by halving steps.
+static float Deepest(knQueryWalk* walk, knVec3 a, knVec3 b, Part part)
+{
+    float best = part.middle;
+    float depth = Depth(walk, knLerp(a, b, best));
+    float step = part.half;
+    for (int i = 0; i < REFINEMENTS; ++i)
+    {
+        for (int sign = -1; sign <= 1; sign += 2)
+        {
+            float t = fminf(fmaxf(best + (float)sign * step, 0.0f), 1.0f);
+            float tried = Depth(walk, knLerp(a, b, t));
+            best = tried > depth ? t : best;
+            depth = tried > depth ? tried : depth;
+        }
+        step *= 0.5f;
+    }
+    return best;
+}
+
+void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk)
+{
+    const knFamily* family = walk->sampled->family;
+    knBox box = knFragmentField_Box(walk->other->family->field, walk->other->fragment);
+    if (walk->sampled->fragment >= family->edgeCapacity)
+    {
+        return;
+    }
+    const knPieceEdges* list = &family->edges[walk->sampled->fragment];
+    for (uint32_t i = 0; i < list->count && !run->isStopped; ++i)
+    {
+        knVec3 a = knQueryWalk_ToOther(walk, list->edges[i].a);
+        knVec3 b = knQueryWalk_ToOther(walk, list->edges[i].b);
+        if (BoxMisses(box, a, b, 0.0f))
+        {
+            continue;
+        }
+        run->result->counters.edges += 1;
+        Part part;
+        // an end inside is a point of the tree, and a contact already
+        if (knFieldQuery_Inside(&walk->field, a) || knFieldQuery_Inside(&walk->field, b) ||
+            !FindInside(walk, a, b, run->epsilon, &part))
+        {
+            continue;
+        }
+        knVec3 p = knLerp(a, b, Deepest(walk, a, b, part));
+        knFieldContact contact;
+        if (knFieldQuery_Penetration(&walk->field, p, &contact))
+        {
+            knQueryRun_Add(run, walk, p, &contact, list->edges[i].id, kn_contactEdge);
+        }
+    }
+}
