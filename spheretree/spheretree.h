@@ -48,7 +48,7 @@ typedef struct knSphereTree
     const uint32_t* order; // node ids, by maximum distance
     uint32_t nodeCount;
     uint32_t levelCount;
-    float meanRadius; // of all points where they enter, as a measure for fragments
+    float meanReach; // of all points; what fragments are measured by
 } knSphereTree;
 
 // Writes the maximum-distance order of the points: first the two furthest from each other, then
@@ -160,19 +160,21 @@ static inline uint32_t knSphereLabel(const knTetMesh* mesh, const knCutStore* cu
 KN_API void knSphereForest_Shrink(knSphereForest* forest, uint32_t fragment,
                                   const knCutStore* cuts);
 
-// How far a fragment's forest is from what a rebuild would give; visits all its points.
+// How far a fragment's forest is from what a rebuild would give; visits all its points. A node is
+// visited when the sphere above it is hit, so the visits of a query grow with the sum of `reach`.
 typedef struct knSphereQuality
 {
     uint32_t pointCount;
     uint32_t rootCount;
-    uint32_t hiddenCount;  // interior nodes, which cannot be in contact before all others are
-    float meanRadius;      // of points where they enter
-    float freshMeanRadius; // what a fresh tree of the same points would have, estimated
+    uint32_t hiddenCount; // interior nodes, which cannot be the first in contact
+    float meanReach;      // of its points
+    float freshMeanReach; // what a fresh tree of the same points would have, estimated
 } knSphereQuality;
 
 KN_API knSphereQuality knSphereForest_Quality(const knSphereForest* forest, uint32_t fragment);
 
-// A first threshold; measure the queries of a game before moving it.
+// A first threshold. On the papers' bunny and plate, breaks cost 5 to 55 % more visits than fresh
+// trees would need; pieces past the threshold are at the upper end.
 KN_API bool knSphereQuality_IsPoor(const knSphereQuality* quality);
 
 // A fresh tree for one fragment. Begin copies what it needs, Run may then work on any thread while

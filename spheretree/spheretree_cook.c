@@ -11,7 +11,7 @@ typedef struct Header
     uint32_t version;
     uint32_t nodeCount;
     uint32_t levelCount;
-    float meanRadius;
+    float meanReach;
     uint32_t zero[11];
 } Header;
 
@@ -42,12 +42,12 @@ static size_t Layout(Arrays* arrays, uint32_t count, void* block)
 }
 
 // Node by node in ascending order, so that writer and reader add up to the same bits.
-static float MeanRadius(const uint32_t* first, const float* reach, uint32_t count)
+static float MeanReach(const float* reach, uint32_t count)
 {
     double sum = 0.0;
     for (uint32_t n = 0; n < count; ++n)
     {
-        sum += first[n] == KN_NONE ? 0.0 : (double)reach[first[n]];
+        sum += (double)reach[n];
     }
     return (float)(sum / count);
 }
@@ -76,7 +76,7 @@ static void Write(const knSphereBuild* b, unsigned char* bytes, size_t size)
                          .version = KN_SPHERE_TREE_VERSION,
                          .nodeCount = b->count,
                          .levelCount = knSphereLevel(b->count - 1) + 1,
-                         .meanRadius = MeanRadius(a.first, a.reach, b->count)};
+                         .meanReach = MeanReach(a.reach, b->count)};
 }
 
 static knResult Encode(const knTetMesh* mesh, const knAllocator* allocator, void** bytes,
@@ -227,9 +227,8 @@ static knResult CheckRadii(const Arrays* a, const knTetMesh* mesh)
             child = p;
         }
     }
-    float mean = MeanRadius(a->first, a->reach, mesh->nodeCount);
-    return a->header->meanRadius == mean ? kn_success
-                                         : Bad("wrong mean radius of", mesh->nodeCount);
+    float mean = MeanReach(a->reach, mesh->nodeCount);
+    return a->header->meanReach == mean ? kn_success : Bad("wrong mean reach of", mesh->nodeCount);
 }
 
 static knResult CheckAll(const Arrays* a, const knTetMesh* mesh, uint32_t* scratch)
@@ -268,7 +267,7 @@ knResult knOpenSphereTree(knSphereTree* tree, const void* bytes, size_t size, co
                                .order = a.order,
                                .nodeCount = mesh->nodeCount,
                                .levelCount = a.header->levelCount,
-                               .meanRadius = a.header->meanRadius};
+                               .meanReach = a.header->meanReach};
     }
     return result;
 }

@@ -265,7 +265,13 @@ void knSphereForest_GrowAbove(knSphereForest* forest, const knCutStore* cuts, ui
     while (!(parent & KN_SPHERE_ROOT))
     {
         knVec3 center = knSpherePosition(forest->mesh, cuts, parent);
-        RaiseReach(&own, point, knRadiusUp(knSphereDistance2(center, position)));
+        double distance2 = knSphereDistance2(center, position);
+        double reach = (double)own.reach[point];
+        // spheres are not nested: one that is large enough says nothing of those above
+        if (reach * reach < distance2)
+        {
+            RaiseReach(&own, point, knRadiusUp(distance2));
+        }
         point = parent;
         parent = own.parent[point];
     }

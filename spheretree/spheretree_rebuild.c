@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-// A fresh tree has as many roots as it has pieces: one. Past these a rebuild soon pays.
-#define POOR_ROOTS 16
-#define POOR_RATIO 1.5f
+// A fresh tree has one root, and every root is a visit in every query.
+#define POOR_ROOTS 24
+#define POOR_RATIO 1.6f
 
 struct knSphereRebuild
 {
@@ -50,28 +50,39 @@ static bool IsHidden(const knSphereForest* forest, uint32_t point)
     return point >= forest->mesh->surfaceNodeCount && point < forest->mesh->nodeCount;
 }
 
-// Points fill a fragment as densely as the whole, so a fresh tree of it looks like the lower levels
-// of the cooked one, and has about its mean radius.
+// Nodes fill a fragment as densely as the whole, so a fresh tree of them looks like the lower
+// levels of the cooked one and has its mean reach. Cut points come on top: k times the points are
+// between k^-1/3 (volume) and k^-1/2 (surface) times as far apart. Roots only, so that a decision
+// to rebuild falls alike on every machine.
+static float FreshMeanReach(float cooked, uint32_t nodeCount, uint32_t pointCount)
+{
+    float share = pointCount > 0 ? (float)nodeCount / (float)pointCount : 0.0f;
+    float fourth = sqrtf(sqrtf(share));
+    return cooked * fourth * sqrtf(fourth);
+}
+
 knSphereQuality knSphereForest_Quality(const knSphereForest* forest, uint32_t fragment)
 {
     knSphereFragment f = knSphereForest_Fragment(forest, fragment);
-    knSphereQuality quality = {.rootCount = f.rootCount,
-                               .freshMeanRadius = forest->tree->meanRadius};
+    knSphereQuality quality = {.rootCount = f.rootCount};
+    uint32_t nodes = 0;
     double sum = 0.0;
     for (uint32_t p = f.firstRoot; p != KN_NONE; p = knSphereForest_NextPoint(forest, p))
     {
-        sum += (double)knSphereForest_Radius(forest, p);
+        sum += (double)forest->links.reach[p];
+        nodes += p < forest->mesh->nodeCount;
         quality.hiddenCount += IsHidden(forest, p);
         ++quality.pointCount;
     }
-    quality.meanRadius = quality.pointCount > 0 ? (float)(sum / quality.pointCount) : 0.0f;
+    quality.meanReach = quality.pointCount > 0 ? (float)(sum / quality.pointCount) : 0.0f;
+    quality.freshMeanReach = FreshMeanReach(forest->tree->meanReach, nodes, quality.pointCount);
     return quality;
 }
 
 bool knSphereQuality_IsPoor(const knSphereQuality* quality)
 {
     return quality->rootCount > POOR_ROOTS ||
-           quality->meanRadius > POOR_RATIO * quality->freshMeanRadius;
+           quality->meanReach > POOR_RATIO * quality->freshMeanReach;
 }
 
 static size_t Layout(knSphereRebuild* job, uint32_t kept, uint32_t dropped, unsigned char* block)

@@ -180,6 +180,98 @@ static void LevelsParentsAndRadiiAreThoseOfThePaper(void** state)
     DestroyShape(&ball);
 }
 
+static float RadiusUp(double distance2)
+{
+    float r = 0.999f * (float)sqrt(distance2);
+    while ((double)r * (double)r < distance2)
+    {
+        r = nextafterf(r, INFINITY);
+    }
+    return r;
+}
+
+// Algorithm 1 on the tree with a node per point and level: entry[k] is the level that rank k is
+// first met at, or KN_NONE. A sphere is hit when it reaches below the plane x = offset.
+static void WalkLevels(const Levels* levels, const knVec3* nodes, const uint32_t* order,
+                       uint32_t count, float offset, uint32_t* entry)
+{
+    bool* live = calloc(count, 1);
+    assert_non_null(live);
+    memset(entry, 0xFF, count * sizeof(uint32_t));
+    live[0] = true;
+    entry[0] = 0;
+    for (uint32_t l = 0; l + 1 < levels->count; ++l)
+    {
+        bool* hit = calloc(count, 1);
+        assert_non_null(hit);
+        for (uint32_t k = 0; k < Width(l, count); ++k)
+        {
+            hit[k] = live[k] && nodes[order[k]].x - offset < RadiusUp(levels->radius2[l][k]);
+        }
+        for (uint32_t k = 0; k < Width(l + 1, count); ++k)
+        {
+            live[k] = hit[levels->parents[l][k]];
+            entry[k] = live[k] && entry[k] == KN_NONE ? l + 1 : entry[k];
+        }
+        free(hit);
+    }
+    free(live);
+}
+
+static void WalkTree(const knSphereTree* tree, const knTetMesh* mesh, float offset, uint32_t* entry)
+{
+    knSphereForestDef def = {.tree = tree, .mesh = mesh, .maxRoots = 2};
+    knSphereForest forest;
+    assert_int_equal(knCreateSphereForest(&forest, &def, NULL), kn_success);
+    knCutStore cuts = {.nodeCount = mesh->nodeCount};
+    knSphereQueryItem* items = malloc(mesh->nodeCount * sizeof *items);
+    assert_non_null(items);
+    knSphereQuery query;
+    knSphereBatch batch = {.count = 0};
+    knSphereQuery_Begin(&query, &forest, &cuts, 0, items, mesh->nodeCount);
+    memset(entry, 0xFF, mesh->nodeCount * sizeof(uint32_t));
+    while (knSphereQuery_Next(&query, &batch))
+    {
+        for (uint32_t i = 0; i < batch.count; ++i)
+        {
+            batch.descend[i] = batch.x[i] - offset < batch.radius[i];
+            assert_true((entry[batch.point[i]] == KN_NONE) == batch.first[i]);
+            entry[batch.point[i]] = batch.first[i] ? batch.level : entry[batch.point[i]];
+        }
+    }
+    free(items);
+    knDestroySphereForest(&forest);
+}
+
+// One node per point must change nothing: the same points are met, each on the same level.
+static void TheWalkIsThatOfThePaper(void** state)
+{
+    (void)state;
+    TetShape ball = MakeBall(9, 1.0f, knMakeVec3(0.0f, 0.0f, 0.0f));
+    uint32_t count = ball.nodeCount;
+    Section s = Encode(ball.nodes, count);
+    knSphereTree tree;
+    assert_int_equal(knOpenSphereTree(&tree, s.bytes, s.size, &s.mesh, NULL), kn_success);
+    Levels levels = MakeLevels(ball.nodes, tree.order, count);
+    uint32_t* expected = malloc(count * sizeof(uint32_t));
+    uint32_t* entry = malloc(count * sizeof(uint32_t));
+    assert_true(expected && entry);
+    for (float offset = -1.2f; offset < 1.2f; offset += 0.07f)
+    {
+        WalkLevels(&levels, ball.nodes, tree.order, count, offset, expected);
+        WalkTree(&tree, &s.mesh, offset, entry);
+        for (uint32_t k = 0; k < count; ++k)
+        {
+            assert_int_equal(entry[tree.order[k]], expected[k]);
+        }
+    }
+    free(expected);
+    free(entry);
+    DestroyLevels(&levels);
+    Destroy(&s);
+    DestroyShape(&ball);
+}
+
 static void TheSameMeshGivesTheSameBytes(void** state)
 {
     (void)state;
@@ -364,6 +456,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(LevelsParentsAndRadiiAreThoseOfThePaper),
+        cmocka_unit_test(TheWalkIsThatOfThePaper),
         cmocka_unit_test(TheSameMeshGivesTheSameBytes),
         cmocka_unit_test(EveryFlippedBitIsCaughtOrHarmless),
         cmocka_unit_test(ManyWrongWordsAreCaughtOrHarmless),
