@@ -29,8 +29,8 @@
 #define KN_LOCATOR_TAG     KN_TAG('K', 'D', 'T', 'R')
 #define KN_LOCATOR_VERSION 1
 #define KN_BRICK_CELLS     8 // along an axis
-#define KN_OCCUPANCY_CELLS 32768
-#define KN_OCCUPANCY_WORDS 704 // of 64 bits, for all levels of one fragment
+#define KN_OCCUPANCY_CELLS 16384
+#define KN_OCCUPANCY_WORDS 384 // of 64 bits, for all levels of one fragment
 #define KN_OCCUPANCY_BYTES (8 * KN_OCCUPANCY_WORDS)
 
 // A node of the k-d tree. Inner: the left child follows, `link` is right child * 4 + axis and
@@ -149,7 +149,10 @@ typedef struct knFieldDef
     bool paperSphereBound;     // cull by propagated distance as well: may cull what touches
     uint32_t fragmentCapacity; // labels below this fit
     uint32_t pieceCapacity;    // fragments that live at the same time
-    float exactRadius; // m; spheres up to this size that bounds cannot cull are measured; < 0: auto
+    // where bounds and interpolation end: below these sizes in metres crack faces and triangles
+    // nearby are measured one by one; negative for a share of the mean edge of the mesh
+    float exactRadius; // spheres that the bounds cannot cull
+    float exactDepth;  // penetrations
 } knFieldDef;
 
 KN_API knFieldDef knDefaultFieldDef(void);
@@ -217,7 +220,7 @@ typedef enum knFieldSource
 {
     kn_sourceGrid,       // the original surface, from the dense grid
     kn_sourceCrackNodes, // cracks, interpolated
-    kn_sourceCrackFace,  // a crack face in or beside the point's own tetrahedron, exact
+    kn_sourceCrackFace,  // a crack face, exact
     kn_sourceTriangle    // an original triangle, exact; distances outside only
 } knFieldSource;
 

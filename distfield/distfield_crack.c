@@ -62,6 +62,43 @@ static bool HitWhole(const knTetMesh* mesh, uint32_t tet, knDVec3 p, knFaceHit* 
     return found;
 }
 
+static bool HasBoundary(const knTetMesh* mesh, uint32_t tet)
+{
+    const uint32_t* t = mesh->neighbors[tet].t;
+    return t[0] == KN_NONE || t[1] == KN_NONE || t[2] == KN_NONE || t[3] == KN_NONE;
+}
+
+// Whether p is nearer than the root of `limit2` to a plane that bounds the part of the mask: much
+// cheaper than the part itself.
+static bool NearPlanes(const knTetMesh* mesh, const knTetCut* cut, uint32_t tet, uint8_t mask,
+                       knDVec3 p, double limit2)
+{
+    const uint32_t* v = mesh->tets[tet].v;
+    knDVec3 o = knToDouble(mesh->nodes[v[0]]), q = knDSub(p, o);
+    knDVec3 e1 = knDSub(knToDouble(mesh->nodes[v[1]]), o);
+    knDVec3 e2 = knDSub(knToDouble(mesh->nodes[v[2]]), o);
+    knDVec3 e3 = knDSub(knToDouble(mesh->nodes[v[3]]), o);
+    knDVec3 n1 = knDCross(e2, e3), n2 = knDCross(e3, e1), n3 = knDCross(e1, e2);
+    double volume = knDDot(e1, n1);
+    for (int i = 0; i < cut->planeCount; ++i)
+    {
+        if ((mask & ~cut->region[i]) != 0)
+        {
+            continue;
+        }
+        double phi0 = (double)cut->phi[i][0];
+        knDVec3 g = knDScale((double)cut->phi[i][1] - phi0, n1);
+        g = knDAdd(g, knDScale((double)cut->phi[i][2] - phi0, n2));
+        g = knDAdd(g, knDScale((double)cut->phi[i][3] - phi0, n3));
+        double value = phi0 * volume + knDDot(g, q);
+        if (0.9999 * value * value <= limit2 * knDDot(g, g))
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knDVec3 p,
               bool original, knFaceHit* hit)
 {
@@ -74,6 +111,12 @@ bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knD
     if (field->cuts->tetCuts[tet] == KN_NONE)
     {
         return original && HitWhole(mesh, tet, p, hit);
+    }
+    const knTetCut* cut = &field->cuts->cuts[field->cuts->tetCuts[tet]];
+    if (!(original && HasBoundary(mesh, tet)) &&
+        !NearPlanes(mesh, cut, tet, mask, p, hit->distance2))
+    {
+        return false;
     }
     knTetRegion region;
     knCutStore_Region(field->cuts, mesh, tet, mask, &region);

@@ -7,7 +7,8 @@ knFieldDef knDefaultFieldDef(void)
                         .front = kn_frontClosestPoint,
                         .fragmentCapacity = 64,
                         .pieceCapacity = 33,
-                        .exactRadius = -1.0f};
+                        .exactRadius = -1.0f,
+                        .exactDepth = -1.0f};
 }
 
 static knResult CheckDef(const knFieldDef* def)
@@ -26,10 +27,11 @@ static knResult CheckDef(const knFieldDef* def)
     {
         return knFail(kn_errorArgument, "knFieldDef: the cuts are those of another mesh");
     }
-    if ((unsigned)def->front >= kn_frontModeCount || isnan(def->exactRadius))
+    if ((unsigned)def->front >= kn_frontModeCount || isnan(def->exactRadius) ||
+        isnan(def->exactDepth))
     {
-        return knFail(kn_errorArgument, "knFieldDef: front is %d or exactRadius %g out of range",
-                      (int)def->front, (double)def->exactRadius);
+        return knFail(kn_errorArgument, "knFieldDef: front %d, exactRadius %g or exactDepth %g",
+                      (int)def->front, (double)def->exactRadius, (double)def->exactDepth);
     }
     if (def->fragmentCapacity == 0 || def->pieceCapacity == 0 ||
         def->fragmentCapacity > KN_MAX_MESH_SIZE || def->pieceCapacity > KN_MAX_MESH_SIZE)
@@ -40,17 +42,15 @@ static knResult CheckDef(const knFieldDef* def)
     return kn_success;
 }
 
-// A sphere of the size of a tetrahedron meets a handful of them; larger ones are left to the
-// bounds.
-static float AutoExactRadius(const knTetMesh* mesh)
+static float MeanEdge(const knTetMesh* mesh)
 {
     double sum = 0.0;
     for (uint32_t e = 0; e < mesh->edgeCount; ++e)
     {
-        sum +=
-            (double)knDistance(mesh->nodes[mesh->edges[e].v[0]], mesh->nodes[mesh->edges[e].v[1]]);
+        const uint32_t* v = mesh->edges[e].v;
+        sum += (double)knDistance(mesh->nodes[v[0]], mesh->nodes[v[1]]);
     }
-    return (float)(1.5 * sum / (double)mesh->edgeCount);
+    return (float)(sum / (double)mesh->edgeCount);
 }
 
 static knResult AllocateNodes(knFragmentField* field)
@@ -158,7 +158,10 @@ knResult knCreateFragmentField(knFragmentField** field, const knFieldDef* def,
                            .grid = *def->grid,
                            .mesh = def->locator->mesh,
                            .cuts = def->cuts};
-    f->def.exactRadius = def->exactRadius < 0.0f ? AutoExactRadius(f->mesh) : def->exactRadius;
+    // a ball of the size of a tetrahedron meets a handful of them
+    float edge = MeanEdge(f->mesh);
+    f->def.exactRadius = def->exactRadius < 0.0f ? 2.0f * edge : def->exactRadius;
+    f->def.exactDepth = def->exactDepth < 0.0f ? 1.5f * edge : def->exactDepth;
     result = AllocateNodes(f);
     result = result == kn_success
                  ? knFragmentField_Reserve(f, def->fragmentCapacity, def->pieceCapacity)

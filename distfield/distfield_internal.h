@@ -216,9 +216,18 @@ static inline const knFragmentRecord* knFindRecord(const knFragmentField* field,
     return r && r->slot != KN_NONE ? r : 0;
 }
 
-// Nearest face of the fragment within sqrt(hit->distance2), for a point outside it; with `any` the
-// first that is near enough will do. distfield_outside.c.
-bool knHitFragment(knFieldQuery* query, knVec3 p, bool any, knFaceHit* hit);
+typedef enum knHitKind
+{
+    kn_hitCracks,  // nearest crack face
+    kn_hitSurface, // nearest crack face or original triangle
+    kn_hitAny      // any of those
+} knHitKind;
+
+// A face of the fragment within sqrt(hit->distance2). distfield_outside.c.
+bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit);
+
+// Unit direction from the piece's inside at p to the face; out of the face when p lies on it.
+knVec3 knWayOut(knVec3 p, const knFaceHit* hit);
 
 // The steps of the single queries, shared with the batches; distfield_query.c.
 bool knQueryInside(knFieldQuery* query, knVec3 p, knTetPoint* point);

@@ -19,26 +19,50 @@ static double TetGap2(const knTetMesh* mesh, uint32_t tet, knVec3 p)
     return gap * gap;
 }
 
-// Whether the tetrahedron can have a face of a fragment's surface.
-static bool HasFaces(const knFragmentField* field, uint32_t tet)
+// Whether the tetrahedron can have such a face.
+static bool HasFaces(const knFragmentField* field, uint32_t tet, knHitKind kind)
 {
+    if (kind == kn_hitCracks || field->cuts->tetCuts[tet] != KN_NONE)
+    {
+        return field->cuts->tetCuts[tet] != KN_NONE;
+    }
     const uint32_t* t = field->mesh->neighbors[tet].t;
-    return field->cuts->tetCuts[tet] != KN_NONE || t[0] == KN_NONE || t[1] == KN_NONE ||
-           t[2] == KN_NONE || t[3] == KN_NONE;
+    return t[0] == KN_NONE || t[1] == KN_NONE || t[2] == KN_NONE || t[3] == KN_NONE;
 }
 
-static bool HitLeaf(knFieldQuery* query, knKdNode leaf, knVec3 p, bool any, knFaceHit* hit)
+#define SEEN_COUNT 64
+
+// One search. A tetrahedron is in several leaves: a small table remembers most of those seen.
+typedef struct Search
 {
-    const knFragmentField* field = query->field;
+    knFieldQuery* query;
+    knFaceHit* hit;
+    knVec3 p;
+    knHitKind kind;
+    uint32_t seen[SEEN_COUNT];
+} Search;
+
+static bool HitLeaf(Search* search, knKdNode leaf)
+{
+    const knFragmentField* field = search->query->field;
     const uint32_t* references = field->locator.references + leaf.value;
     bool found = false;
-    for (uint32_t i = 0; i < leaf.link >> 2 && !(any && found); ++i)
+    for (uint32_t i = 0; i < leaf.link >> 2 && !(search->kind == kn_hitAny && found); ++i)
     {
         uint32_t tet = references[i];
-        if (HasFaces(field, tet) && TetGap2(field->mesh, tet, p) < hit->distance2)
+        uint32_t* seen = &search->seen[tet % SEEN_COUNT];
+        if (*seen == tet || !HasFaces(field, tet, search->kind) ||
+            knCutStore_Mask(field->cuts, field->mesh, tet, search->query->fragment) == 0)
         {
-            query->counters.facesMeasured += 1;
-            found = knHitTet(field, tet, query->fragment, knToDouble(p), true, hit) || found;
+            continue;
+        }
+        *seen = tet;
+        if (TetGap2(field->mesh, tet, search->p) < search->hit->distance2)
+        {
+            search->query->counters.facesMeasured += 1;
+            found = knHitTet(field, tet, search->query->fragment, knToDouble(search->p),
+                             search->kind != kn_hitCracks, search->hit) ||
+                    found;
         }
     }
     return found;
@@ -50,14 +74,16 @@ static double Gap2(const Visit* v)
     return (x * x + y * y + z * z) * 0.99999;
 }
 
-bool knHitFragment(knFieldQuery* query, knVec3 p, bool any, knFaceHit* hit)
+bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit)
 {
     const knKdNode* nodes = query->field->locator.nodes;
     Visit stack[KN_KD_STACK];
     int depth = 0;
     stack[depth++] = (Visit){0};
     bool found = false;
-    while (depth > 0 && !(any && found))
+    Search search = {.query = query, .hit = hit, .p = p, .kind = kind};
+    memset(search.seen, 0xFF, sizeof search.seen);
+    while (depth > 0 && !(kind == kn_hitAny && found))
     {
         Visit v = stack[--depth];
         if (Gap2(&v) > hit->distance2)
@@ -67,7 +93,7 @@ bool knHitFragment(knFieldQuery* query, knVec3 p, bool any, knFaceHit* hit)
         knKdNode node = nodes[v.node];
         if (knKdNode_IsLeaf(node))
         {
-            found = HitLeaf(query, node, p, any, hit) || found;
+            found = HitLeaf(&search, node) || found;
             continue;
         }
         uint32_t axis = node.link & 3u;
@@ -93,17 +119,15 @@ bool knFieldQuery_Distance(knFieldQuery* query, knVec3 p, float margin, knFieldC
     }
     knTetPoint point;
     knFaceHit hit = {.distance2 = (double)margin * (double)margin};
-    if (knQueryInside(query, p, &point) || !knHitFragment(query, p, false, &hit))
+    if (knQueryInside(query, p, &point) || !knHitFragment(query, p, kn_hitSurface, &hit))
     {
         return false;
     }
-    knDVec3 d = knDSub(knToDouble(p), hit.point);
-    double length = sqrt(hit.distance2);
-    double size = fabs(hit.point.x) + fabs(hit.point.y) + fabs(hit.point.z);
-    // nearly on the face: its own normal has more digits
-    d = length > 1e-6 * size ? d : hit.normal;
-    *contact = (knFieldContact){
-        (float)length, knNormalize(knToFloat(knDScale(1.0 / fmax(knDLength(d), DBL_MIN), d))),
-        hit.isCrack ? kn_sourceCrackFace : kn_sourceTriangle};
+    knVec3 normal = knWayOut(p, &hit);
+    // on the outside the nearest point lies behind, on the face itself its normal already points
+    // out
+    bool behind = knDDot(knToDouble(normal), knDSub(knToDouble(p), hit.point)) < 0.0;
+    *contact = (knFieldContact){(float)sqrt(hit.distance2), behind ? knNeg(normal) : normal,
+                                hit.isCrack ? kn_sourceCrackFace : kn_sourceTriangle};
     return true;
 }

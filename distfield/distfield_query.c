@@ -104,14 +104,27 @@ static CrackValue CrackAtNodes(const knFragmentField* field, const knTetPoint* p
     return c;
 }
 
-// Exact to the crack faces of this part of the tetrahedron and of its neighbours.
-static bool CrackAtFaces(const knFieldQuery* query, uint32_t tet, knVec3 p, float limit,
-                         knFaceHit* hit)
+knVec3 knWayOut(knVec3 p, const knFaceHit* hit)
+{
+    knDVec3 d = knDSub(hit->point, knToDouble(p));
+    // nearly on the face: its own normal has more digits
+    double size = fabs(hit->point.x) + fabs(hit->point.y) + fabs(hit->point.z);
+    d = knDLength(d) > 1e-6 * size ? d : hit->normal;
+    return knNormalize(knToFloat(knDScale(1.0 / knHigher(knDLength(d), DBL_MIN), d)));
+}
+
+// In a cut tetrahedron: exact to the crack faces of this part and of its neighbours; near the
+// surface to all.
+static bool CrackInCutTet(knFieldQuery* query, uint32_t tet, knVec3 p, knFaceHit* hit)
 {
     const knFragmentField* field = query->field;
-    *hit = (knFaceHit){.distance2 = (double)limit * (double)limit};
     knDVec3 q = knToDouble(p);
     bool found = knHitTet(field, tet, query->fragment, q, false, hit);
+    double exact = (double)field->def.exactDepth;
+    if (hit->distance2 <= exact * exact)
+    {
+        return knHitFragment(query, p, kn_hitCracks, hit) || found;
+    }
     for (int i = 0; i < 4; ++i)
     {
         uint32_t other = field->mesh->neighbors[tet].t[i];
@@ -123,42 +136,95 @@ static bool CrackAtFaces(const knFieldQuery* query, uint32_t tet, knVec3 p, floa
     return found;
 }
 
-static knVec3 WayOut(knVec3 p, const knFaceHit* hit)
+// What the crack points of the corners say about the crack's distance from p.
+static void CrackBounds(const knFragmentField* field, uint32_t tet, knVec3 p, float* lower,
+                        float* upper)
 {
-    knDVec3 d = knDSub(hit->point, knToDouble(p));
-    // nearly on the face: its own normal has more digits
-    double size = fabs(hit->point.x) + fabs(hit->point.y) + fabs(hit->point.z);
-    d = knDLength(d) > 1e-6 * size ? d : hit->normal;
-    return knNormalize(knToFloat(knDScale(1.0 / fmax(knDLength(d), DBL_MIN), d)));
+    *lower = 0.0f;
+    *upper = INFINITY;
+    for (int i = 0; i < 4; ++i)
+    {
+        uint32_t node = field->mesh->tets[tet].v[i];
+        const knNodeValue* n = &field->values[node];
+        knVec3 c = knAddScaled(field->mesh->nodes[node], n->distance, n->direction);
+        float at = n->distance < INFINITY ? knDistance(c, p) : INFINITY;
+        float least = n->distance - knDistance(field->mesh->nodes[node], p);
+        *upper = at < *upper ? at : *upper;
+        *lower = least > *lower ? least : *lower;
+    }
+}
+
+// The faces that the corners know: mostly the nearest is among them, and the search has little
+// left.
+static bool HitSources(const knFieldQuery* query, uint32_t tet, knVec3 p, knFaceHit* hit)
+{
+    const knFragmentField* field = query->field;
+    const uint32_t* v = field->mesh->tets[tet].v;
+    bool found = false;
+    for (int i = 0; i < 4; ++i)
+    {
+        uint32_t source = field->values[v[i]].source;
+        bool again = i > 0 && source == field->values[v[i - 1]].source;
+        if (source != KN_NONE && !again)
+        {
+            found = knHitTet(field, source, query->fragment, knToDouble(p), false, hit) || found;
+        }
+    }
+    return found;
+}
+
+static void CrackInWholeTet(knFieldQuery* query, const knTetPoint* point, knVec3 p,
+                            knFieldContact* contact)
+{
+    const knFragmentField* field = query->field;
+    float depth = -contact->distance, lower, upper;
+    CrackBounds(field, point->tet, p, &lower, &upper);
+    upper = upper < depth ? upper : depth;
+    if (lower > depth)
+    {
+        return;
+    }
+    if (upper <= field->def.exactDepth)
+    {
+        double reach = (double)upper * 1.00001;
+        knFaceHit hit = {.distance2 = reach * reach};
+        bool found = HitSources(query, point->tet, p, &hit);
+        if (knHitFragment(query, p, kn_hitCracks, &hit) || found)
+        {
+            *contact = (knFieldContact){-(float)sqrt(hit.distance2), knWayOut(p, &hit),
+                                        kn_sourceCrackFace};
+        }
+        return;
+    }
+    CrackValue crack = CrackAtNodes(field, point, p);
+    if (crack.distance < depth)
+    {
+        *contact = (knFieldContact){-crack.distance, crack.direction, kn_sourceCrackNodes};
+    }
 }
 
 void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
                         const knGridSample* sample, knFieldContact* contact)
 {
-    const knFragmentField* field = query->field;
-    float depth = fmaxf(-sample->distance, 0.0f);
+    float depth = sample->distance < 0.0f ? -sample->distance : 0.0f;
     *contact = (knFieldContact){-depth, knNormalize(sample->gradient), kn_sourceGrid};
     query->counters.penetrations += 1;
-    if (field->cuts->tetCuts[point->tet] != KN_NONE)
+    if (query->field->cuts->tetCuts[point->tet] == KN_NONE)
     {
-        knFaceHit hit;
-        if (CrackAtFaces(query, point->tet, p, depth, &hit))
-        {
-            *contact =
-                (knFieldContact){-(float)sqrt(hit.distance2), WayOut(p, &hit), kn_sourceCrackFace};
-        }
-        query->counters.byCrackFaces += contact->source == kn_sourceCrackFace;
+        CrackInWholeTet(query, point, p, contact);
     }
     else
     {
-        CrackValue crack = CrackAtNodes(field, point, p);
-        if (crack.distance < depth)
+        knFaceHit hit = {.distance2 = (double)depth * (double)depth};
+        if (CrackInCutTet(query, point->tet, p, &hit))
         {
-            *contact = (knFieldContact){-crack.distance, crack.direction, kn_sourceCrackNodes};
+            *contact = (knFieldContact){-(float)sqrt(hit.distance2), knWayOut(p, &hit),
+                                        kn_sourceCrackFace};
         }
-        query->counters.byCrackNodes += contact->source == kn_sourceCrackNodes;
     }
     query->counters.byGrid += contact->source == kn_sourceGrid;
+    query->counters.byCrackNodes += contact->source == kn_sourceCrackNodes;
+    query->counters.byCrackFaces += contact->source == kn_sourceCrackFace;
 }
 
 bool knFieldQuery_Penetration(knFieldQuery* query, knVec3 p, knFieldContact* contact)
@@ -191,7 +257,7 @@ static bool PaperCull(knFieldQuery* query, knVec3 p, const knTetPoint* point, fl
     }
     query->counters.culledByPaper += 1;
     knFaceHit hit = {.distance2 = (double)radius * (double)radius};
-    query->counters.falseCulls += knHitFragment(query, p, true, &hit);
+    query->counters.falseCulls += knHitFragment(query, p, kn_hitAny, &hit);
     return true;
 }
 
@@ -215,7 +281,8 @@ bool knQuerySphereRest(knFieldQuery* query, const knFragmentRecord* record, knVe
         // closed sets: a sphere that just touches is kept, so a little more
         double reach = (double)radius * 1.00001 + (double)field->grid.slack;
         knFaceHit hit = {.distance2 = reach * reach};
-        if (!inside && radius <= field->def.exactRadius && !knHitFragment(query, p, true, &hit))
+        if (!inside && radius <= field->def.exactRadius &&
+            !knHitFragment(query, p, kn_hitAny, &hit))
         {
             query->counters.culledByFaces += 1;
             return false;
