@@ -43,7 +43,8 @@ static inline void OracleAdd(Oracle* o, const knVec3* a, const knVec3* b, const 
             abort();
         }
     }
-    OracleTriangle t = {{knToDouble(*a), knToDouble(*b), knToDouble(*c)}, {0}, 0.0, isCrack};
+    OracleTriangle t = {
+        {knToDouble(*a), knToDouble(*b), knToDouble(*c)}, {0.0, 0.0, 0.0}, 0.0, isCrack};
     t.center = knDScale(1.0 / 3.0, knDAdd(t.v[0], knDAdd(t.v[1], t.v[2])));
     for (int k = 0; k < 3; ++k)
     {
@@ -169,6 +170,9 @@ static inline double OracleTurn(knDVec3 a, knDVec3 b, knDVec3 p)
 static inline int OracleWinding(const Oracle* o, knVec3 point)
 {
     knDVec3 p = knToDouble(point);
+    // beside the edges that points of a lattice would hit
+    p.x += 3.1e-9 * o->radius;
+    p.y += 1.7e-9 * o->radius;
     if (p.x < o->lower.x || p.x > o->upper.x || p.y < o->lower.y || p.y > o->upper.y)
     {
         return 0;
@@ -264,8 +268,7 @@ static inline knVec3 OraclePoint(const Oracle* o, knRandom* random, knVec3* norm
     const OracleTriangle* t = &o->triangles[0];
     for (int i = 0; i < 4; ++i)
     {
-        const OracleTriangle* other =
-            &o->triangles[knRandom_Below(random, (uint32_t)o->count)];
+        const OracleTriangle* other = &o->triangles[knRandom_Below(random, (uint32_t)o->count)];
         t = i == 0 || other->radius > t->radius * knRandom_Double(random) * 2.0 ? other : t;
     }
     double a = knRandom_Double(random), b = knRandom_Double(random);
