@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-// The squared distance of all of this folder: exact differences would not change the order of its
-// operations, so a bound computed the same way is a bound on the computed value.
+// The squared distance of all of this folder. Rounding is monotonic, so a bound computed with the
+// same operations in the same order is a bound on the computed value.
 static inline double knSphereDistance2(knVec3 a, knVec3 b)
 {
     double x = (double)a.x - (double)b.x;
@@ -93,7 +93,7 @@ void knSphereBuild_Order(knSphereBuild* build, const knVec3* positions);
 // Fills `first`, `next` and `reach` from `order` and `parent`.
 void knSphereBuild_Link(knSphereBuild* build, const knVec3* positions);
 
-// kn_errorMesh unless all are finite and near enough for radii that are finite floats.
+// kn_errorArgument unless all are finite and near enough for radii that are finite floats.
 knResult knCheckSpherePositions(const knVec3* positions, uint32_t count);
 
 // The links of a forest that has its own.
