@@ -367,13 +367,13 @@ static void FillSlots(knSphereBuild* b, const knVec3* positions)
     for (uint32_t i = 0; i < b->count; ++i)
     {
         b->points[i] = positions[b->ids[i]];
-        b->distance2[i] = INFINITY;
+        b->distance2[i] = (double)INFINITY;
         b->closest[i] = 0;
         b->parentOf[i] = 0;
     }
     for (uint32_t i = 0; i < ((uint32_t)2 << b->depth) - 1; ++i)
     {
-        b->nodes[i].best = INFINITY;
+        b->nodes[i].best = (double)INFINITY;
         b->nodes[i].bestSlot = 0;
     }
 }

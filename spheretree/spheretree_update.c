@@ -151,7 +151,7 @@ static void ApplyMoves(Update* u)
 static uint32_t ClosestRoot(const Update* u, uint32_t fragment, knVec3 position)
 {
     uint32_t closest = KN_NONE;
-    double best = INFINITY;
+    double best = (double)INFINITY;
     for (uint32_t r = u->forest->fragments[fragment].firstRoot; r != KN_NONE; r = u->own.next[r])
     {
         double distance2 =
