@@ -220,6 +220,7 @@ static inline double OraclePointTriangle(knDVec3 p, const knDVec3 v[3], knDVec3*
         return fabs(t) * sqrt(n2);
     }
     double best = 1e300;
+    *q = v[0];
     for (int k = 0; k < 3; ++k)
     {
         knDVec3 c;
@@ -239,6 +240,10 @@ static inline double OracleDistance(const Oracle* o, knVec3 point, bool cracksOn
 {
     knDVec3 p = knToDouble(point);
     double best = 1e300;
+    if (closest)
+    {
+        *closest = p;
+    }
     for (size_t i = 0; i < o->count; ++i)
     {
         const OracleTriangle* t = &o->triangles[i];
@@ -248,7 +253,7 @@ static inline double OracleDistance(const Oracle* o, knVec3 point, bool cracksOn
         {
             continue;
         }
-        knDVec3 q;
+        knDVec3 q = p;
         double distance = OraclePointTriangle(p, t->v, &q);
         if (distance < best)
         {
