@@ -10,6 +10,7 @@ typedef struct Clip
     const uint32_t* nodes;
     const float* phi;
     uint8_t keep;                             // corners that stay
+    uint32_t kept;                            // vertices that stay, as bits
     uint8_t ends[KN_MAX_REGION_VERTICES][2];  // of the edge that a new vertex lies on
     uint8_t next[2 * KN_MAX_REGION_VERTICES]; // around the new face
     knRegionVertex made[KN_MAX_REGION_VERTICES];
@@ -115,7 +116,7 @@ static knRegionVertex CutVertex(const Clip* clip, const knRegionVertex* in,
 
 static bool IsKept(const Clip* clip, uint8_t vertex)
 {
-    return clip->keep >> clip->region->vertices[vertex].owner & 1;
+    return clip->kept >> vertex & 1;
 }
 
 // The new vertex on the edge of two old ones, as an index behind all old ones.
@@ -142,14 +143,10 @@ static knRegionFace ClipFace(Clip* clip, const knRegionFace* face)
     uint8_t leaving = 0;
     uint8_t entering = 0;
     bool crossed = false;
+    uint8_t a = face->loop[face->count - 1];
     for (int i = 0; i < face->count; ++i)
     {
-        uint8_t a = face->loop[i];
-        uint8_t b = face->loop[(i + 1) % face->count];
-        if (IsKept(clip, a))
-        {
-            result.loop[result.count++] = a;
-        }
+        uint8_t b = face->loop[i];
         if (IsKept(clip, a) && !IsKept(clip, b))
         {
             leaving = FindCut(clip, a, b);
@@ -161,6 +158,11 @@ static knRegionFace ClipFace(Clip* clip, const knRegionFace* face)
             entering = FindCut(clip, b, a);
             result.loop[result.count++] = entering;
         }
+        if (IsKept(clip, b))
+        {
+            result.loop[result.count++] = b;
+        }
+        a = b;
     }
     if (crossed)
     {
@@ -218,6 +220,11 @@ static void ClipRegion(Clip* clip, uint8_t source)
     uint8_t faceCount = region->faceCount;
     region->faceCount = 0;
     clip->madeCount = 0;
+    clip->kept = 0;
+    for (int i = 0; i < region->vertexCount; ++i)
+    {
+        clip->kept |= (uint32_t)(clip->keep >> region->vertices[i].owner & 1) << i;
+    }
     for (int f = 0; f < faceCount; ++f)
     {
         knRegionFace face = ClipFace(clip, &region->faces[f]);

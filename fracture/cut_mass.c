@@ -105,14 +105,20 @@ knDVec3 FaceArea2(const knTetRegion* region, const knRegionFace* face)
     return sum;
 }
 
+static double Larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+// Squared, so that no root is needed.
 static double TriangleQuality(knDVec3 a, knDVec3 b, knDVec3 c)
 {
     knDVec3 u = knDSub(b, a);
     knDVec3 v = knDSub(c, a);
     knDVec3 w = knDSub(c, b);
-    double longest = fmax(knDDot(u, u), fmax(knDDot(v, v), knDDot(w, w)));
+    double longest = Larger(knDDot(u, u), Larger(knDDot(v, v), knDDot(w, w)));
     knDVec3 n = knDCross(u, v);
-    return longest > 0.0 ? sqrt(knDDot(n, n)) / longest : 0.0;
+    return longest > 0.0 ? knDDot(n, n) / (longest * longest) : 0.0;
 }
 
 int BestFan(const knTetRegion* region, const knRegionFace* face, double* quality)
@@ -131,8 +137,9 @@ int BestFan(const knTetRegion* region, const knRegionFace* face, double* quality
         double worst = 1.0;
         for (int i = 1; i + 1 < face->count; ++i)
         {
-            worst = fmin(worst, TriangleQuality(p[apex], p[(apex + i) % face->count],
-                                                p[(apex + i + 1) % face->count]));
+            double q = TriangleQuality(p[apex], p[(apex + i) % face->count],
+                                       p[(apex + i + 1) % face->count]);
+            worst = q < worst ? q : worst;
         }
         if (worst > *quality)
         {
@@ -143,16 +150,28 @@ int BestFan(const knTetRegion* region, const knRegionFace* face, double* quality
     return best;
 }
 
-// No float left between two points, or a face without area: no sound surface can be made.
+// No float left between two points, or a face without area: no sound surface can be made. Every
+// corner of a convex face is looked at with its neighbours; a fan needs no more to be sound.
 static bool IsTooFine(const knTetRegion* region)
 {
     for (int f = 0; f < region->faceCount; ++f)
     {
-        double quality;
-        BestFan(region, &region->faces[f], &quality);
-        if (!(quality > 0.0))
+        const knRegionFace* face = &region->faces[f];
+        uint8_t a = face->loop[face->count - 2];
+        uint8_t b = face->loop[face->count - 1];
+        for (int i = 0; i < (face->count == 3 ? 1 : face->count); ++i)
         {
-            return true;
+            uint8_t c = face->loop[i];
+            knDVec3 p = knToDouble(region->vertices[b].position);
+            knDVec3 u = knDSub(knToDouble(region->vertices[a].position), p);
+            knDVec3 v = knDSub(knToDouble(region->vertices[c].position), p);
+            knDVec3 n = knDCross(u, v);
+            if (!(knDDot(n, n) > 0.0))
+            {
+                return true;
+            }
+            a = b;
+            b = c;
         }
     }
     return false;

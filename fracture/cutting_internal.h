@@ -117,8 +117,8 @@ knDVec3 PlanOrigin(const Plan* plan);
 // Twice the vector area of a face, outwards.
 knDVec3 FaceArea2(const knTetRegion* region, const knRegionFace* face);
 
-// The corner of the loop whose fan has the best worst triangle, and that triangle's area over the
-// square of its longest side; 0 or less means that no fan is sound.
+// The corner of the loop whose fan has the best worst triangle, by area over the square of the
+// longest side; `quality` is that, squared and times four.
 int BestFan(const knTetRegion* region, const knRegionFace* face, double* quality);
 
 // Small pieces: cut_small.c

@@ -8,6 +8,9 @@
 #include "knap/cutting.h"
 #include "knap/random.h"
 
+// Of one break of a box; changes when the cutting means to change.
+#define GOLDEN_HASH 0x8B7F460AB346F2A2u
+
 typedef struct Scene
 {
     TetShape shape;
@@ -1202,6 +1205,57 @@ static void BadArgumentsAreRefused(void** state)
     FreeScene(&scene);
 }
 
+// FNV-1a.
+static uint64_t Hash(uint64_t hash, const void* data, size_t size)
+{
+    const unsigned char* bytes = data;
+    for (size_t i = 0; i < size; ++i)
+    {
+        hash = (hash ^ bytes[i]) * 0x100000001B3u;
+    }
+    return hash;
+}
+
+// Debug and release, with and without sanitizers: one break, one result.
+static void TheSameBitsEverywhere(void** state)
+{
+    (void)state;
+    Scene scene;
+    MakeBoxScene(&scene, 25);
+    const float radii[1] = {0.3f};
+    knSplitDef def = knDefaultSplitDef();
+    def.kind = kn_splitRadial;
+    def.center = knMakeVec3(0.5f, 0.4f, 0.3f);
+    def.axis = knMakeVec3(0.2f, 0.1f, 1.0f);
+    def.sectorCount = 5;
+    def.radii = radii;
+    def.ringCount = 1;
+    def.jitter = 0.4f;
+    def.roughness = 0.05f;
+    Split(&scene, 0, &def);
+    SplitHeaviest(&scene, 6);
+    uint64_t hash = 0xCBF29CE484222325u;
+    for (uint32_t f = 0; f < scene.set.fragmentCount; ++f)
+    {
+        if (IsLive(&scene, f))
+        {
+            knArena_Reset(&scene.arena);
+            knPieceSurface s = SurfaceOf(&scene, f);
+            hash = Hash(hash, s.positions, s.vertexCount * sizeof(knVec3));
+            hash = Hash(hash, s.pointIds, s.vertexCount * sizeof(uint32_t));
+            hash = Hash(hash, s.triangles, s.triangleCount * sizeof(knTriangle));
+            hash = Hash(hash, s.corners, 3 * s.triangleCount * sizeof(knCornerAttribute));
+            hash = Hash(hash, &scene.set.fragments[f].mass, sizeof(knMassProperties));
+        }
+    }
+    if (hash != GOLDEN_HASH)
+    {
+        print_error("the hash is 0x%016llX\n", (unsigned long long)hash);
+        fail();
+    }
+    FreeScene(&scene);
+}
+
 static void NothingInTheLibraryFoundItselfWrong(void** state)
 {
     (void)state;
@@ -1235,6 +1289,7 @@ int main(void)
         cmocka_unit_test(AnArenaOfAnySizeLeavesSetAndStoreWhole),
         cmocka_unit_test(BreaksSurviveAllocationFailures),
         cmocka_unit_test(BadArgumentsAreRefused),
+        cmocka_unit_test(TheSameBitsEverywhere),
         cmocka_unit_test(NothingInTheLibraryFoundItselfWrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
