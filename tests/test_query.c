@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Zlib
+#include "kit.h"
+#include "knap/random.h"
+#include "pieces.h"
+
+#define CAPACITY 20000
+
+static knPairContact contacts[CAPACITY];
+static knPairContact others[CAPACITY];
+
+static knResult Query(const knQueryPiece* a, const knQueryPiece* b, const knContactLimits* limits,
+                      knPairState* state, knPairContact* out, knPairResult* result)
+{
+    knArena arena;
+    assert_int_equal(knCreateArena(&arena, knQueryBytes(a, b), NULL), kn_success);
+    knResult done = knQueryPair(a, b, limits, state, &arena, out, CAPACITY, result);
+    assert_int_equal(arena.usedBytes, 0);
+    assert_int_equal(arena.wantedBytes, 0);
+    knDestroyArena(&arena);
+    return done;
+}
+
+static uint32_t QueryFresh(const knQueryPiece* a, const knQueryPiece* b,
+                           const knContactLimits* limits, knPairResult* result)
+{
+    knPairState state = {0};
+    assert_int_equal(Query(a, b, limits, &state, contacts, result), kn_success);
+    return result->count;
+}
+
+// Every point of a piece against the other, one by one: inside, or outside within the margin.
+static uint32_t CountByForce(const knQueryPiece* a, const knQueryPiece* b, float margin)
+{
+    const knSphereForest* forest = knFamily_Forest(a->family);
+    const knTetMesh* mesh = knFamily_Fragments(a->family)->cutMesh->mesh;
+    knTransform t = knInvMulTransforms(b->transform, a->transform);
+    knMat3 rotation = knMat3FromQuat(t.rotation);
+    knFieldQuery query = knMakeFieldQuery(knFamily_Field(b->family), b->fragment);
+    uint32_t count = 0;
+    const knCutStore* cuts = knFamily_Cuts(a->family);
+    uint32_t point = knSphereForest_Fragment(forest, a->fragment).firstRoot;
+    for (; point != KN_NONE; point = knSphereForest_NextPoint(forest, point))
+    {
+        knVec3 p = knSpherePosition(mesh, cuts, point);
+        knVec3 q = knAdd(knMulMV(rotation, p), t.position);
+        knFieldContact contact;
+        count += knFieldQuery_Inside(&query, q) ||
+                 (margin > 0.0f && knFieldQuery_Distance(&query, q, margin, &contact));
+    }
+    return count;
+}
+
+static float PieceRadius(const knQueryPiece* piece)
+{
+    knBox box = knFragmentField_Box(knFamily_Field(piece->family), piece->fragment);
+    return 0.5f * knLength(knBox_Extent(box));
+}
+
+static knVec3 Middle(const knQueryPiece* piece)
+{
+    return knBox_Center(knFragmentField_Box(knFamily_Field(piece->family), piece->fragment));
+}
+
+// Turned at random, with its middle near the middle of the other piece.
+static knTransform RandomPose(knRandom* random, const knQueryPiece* piece,
+                              const knQueryPiece* other)
+{
+    knTransform t = {.rotation =
+                         knMakeQuat(knRandom_UnitVec3(random), knRandom_Range(random, 0.0f, 6.0f))};
+    knVec3 shift =
+        knScale(knRandom_Range(random, 0.0f, 1.2f) * PieceRadius(other), knRandom_UnitVec3(random));
+    t.position = knSub(knAdd(Middle(other), shift), knRotate(t.rotation, Middle(piece)));
+    return t;
+}
+
+static void FullDetectionEqualsBruteForce(void** state)
+{
+    (void)state;
+    TestModel bunny = OpenDemoModel("bunny"), plate = OpenDemoModel("plate");
+    knFamily* a = MakeFamily(&bunny);
+    knFamily* b = MakeFamily(&plate);
+    BreakInto(a, 12, 1);
+    BreakInto(b, 7, 2);
+    uint32_t piecesA[64], piecesB[64];
+    uint32_t countA = ListPieces(a, piecesA, 64), countB = ListPieces(b, piecesB, 64);
+    knContactLimits limits = knDefaultContactLimits();
+    limits.full = true;
+    limits.edgeContacts = 0;
+    knRandom random = knMakeRandom(3);
+    uint32_t touching = 0;
+    for (int i = 0; i < 150; ++i)
+    {
+        knQueryPiece p = {a, piecesA[knRandom_Below(&random, countA)], knIdentityTransform()};
+        knQueryPiece q = {b, piecesB[knRandom_Below(&random, countB)], knIdentityTransform()};
+        q.transform = RandomPose(&random, &q, &p);
+        knPairResult result;
+        QueryFresh(&p, &q, &limits, &result);
+        float margin = limits.margin * fminf(PieceRadius(&p), PieceRadius(&q));
+        uint32_t expected = CountByForce(&p, &q, margin) + CountByForce(&q, &p, margin);
+        assert_int_equal(result.count, expected);
+        touching += expected > 0;
+    }
+    // the poses must be worth something
+    assert_in_range(touching, 40, 150);
+    knDestroyFamily(a);
+    knDestroyFamily(b);
+    CloseModel(&bunny);
+    CloseModel(&plate);
+}
+
+// Pieces that nobody has moved: their cracks touch everywhere, none is inside another.
+static void PiecesInPlaceTouchAndDoNotOverlap(void** state)
+{
+    (void)state;
+    TestModel brick = OpenDemoModel("brick");
+    knFamily* family = MakeFamily(&brick);
+    assert_true(SplitByPlane(family, 0, knMakeVec3(1.0f, 0.0f, 0.0f)));
+    uint32_t pieces[8];
+    assert_int_equal(ListPieces(family, pieces, 8), 2);
+    knQueryPiece a = {family, pieces[0], knIdentityTransform()};
+    knQueryPiece b = {family, pieces[1], knIdentityTransform()};
+    knContactLimits limits = knDefaultContactLimits();
+    knPairResult result;
+    assert_true(QueryFresh(&a, &b, &limits, &result) >= limits.contacts);
+    float radius = fminf(PieceRadius(&a), PieceRadius(&b));
+    for (uint32_t i = 0; i < result.count; ++i)
+    {
+        assert_true(fabsf(contacts[i].contact.distance) < 1e-4f * radius);
+    }
+    // moved apart by more than the margin, they do not touch
+    b.transform.position = knMakeVec3(0.5f, 0.0f, 0.0f);
+    assert_int_equal(QueryFresh(&a, &b, &limits, &result), 0);
+    knDestroyFamily(family);
+    CloseModel(&brick);
+}
+
+static void SelectionKeepsAFewAndAdapts(void** state)
+{
+    (void)state;
+    TestModel plate = OpenDemoModel("plate");
+    knFamily* a = MakeFamily(&plate);
+    knFamily* b = MakeFamily(&plate);
+    knQueryPiece p = {a, 0, knIdentityTransform()};
+    knQueryPiece q = {b, 0, knIdentityTransform()};
+    q.transform.position.y = 0.003f; // one plate in another: hundreds of points are inside
+    knContactLimits limits = knDefaultContactLimits();
+    knPairState pair = {0};
+    knPairResult result;
+    uint32_t before = limits.contacts;
+    for (int i = 0; i < 20; ++i)
+    {
+        assert_int_equal(Query(&p, &q, &limits, &pair, contacts, &result), kn_success);
+        assert_true(result.count <= before + limits.growth);
+        assert_true(pair.contacts >= before);
+        before = pair.contacts;
+    }
+    assert_true(pair.contacts > limits.contacts);
+    assert_true(pair.contacts <= limits.maxContacts);
+    uint64_t visits = result.counters.visits;
+    limits.full = true;
+    QueryFresh(&p, &q, &limits, &result);
+    assert_true(result.count > 10 * before);
+    assert_true(visits * 3 < result.counters.visits);
+    // apart again: m falls back
+    limits.full = false;
+    q.transform.position.y = 1.0f;
+    for (int i = 0; i < 4000; ++i)
+    {
+        assert_int_equal(Query(&p, &q, &limits, &pair, contacts, &result), kn_success);
+    }
+    assert_int_equal(pair.contacts, limits.contacts);
+    knDestroyFamily(a);
+    knDestroyFamily(b);
+    CloseModel(&plate);
+}
+
+// What selection leaves out must be shallow once m has settled: nothing deeper than epsilon is
+// missed for ever.
+static void NothingDeepIsMissedForEver(void** state)
+{
+    (void)state;
+    TestModel bunny = OpenDemoModel("bunny");
+    knFamily* a = MakeFamily(&bunny);
+    knFamily* b = MakeFamily(&bunny);
+    knQueryPiece p = {a, 0, knIdentityTransform()};
+    knQueryPiece q = {b, 0, knIdentityTransform()};
+    q.transform.position.x = 0.12f;
+    knContactLimits limits = knDefaultContactLimits();
+    limits.maxContacts = 4096;
+    knPairState pair = {0};
+    knPairResult result, full;
+    uint32_t before = 0;
+    do
+    {
+        before = pair.contacts;
+        assert_int_equal(Query(&p, &q, &limits, &pair, contacts, &result), kn_success);
+    } while (pair.contacts != before);
+    knContactLimits all = limits;
+    all.full = true;
+    knPairState fresh = {0};
+    assert_int_equal(Query(&p, &q, &all, &fresh, others, &full), kn_success);
+    float epsilon = limits.epsilon * PieceRadius(&p);
+    uint32_t deep = 0, found = 0;
+    for (uint32_t i = 0; i < full.count; ++i)
+    {
+        deep += others[i].contact.distance < -epsilon;
+    }
+    for (uint32_t i = 0; i < result.count; ++i)
+    {
+        found += contacts[i].contact.distance < -epsilon;
+    }
+    assert_true(deep > 8);
+    assert_int_equal(found, deep);
+    knDestroyFamily(a);
+    knDestroyFamily(b);
+    CloseModel(&bunny);
+}
+
+// Vertices only at the ends: no point is ever inside the other rod.
+static void CrossedRodsDoNotPass(void** state)
+{
+    (void)state;
+    TestModel rod =
+        OpenBoxModel("rod", knMakeVec3(-0.5f, -0.01f, -0.01f), knMakeVec3(0.5f, 0.01f, 0.01f));
+    knFamily* a = MakeFamily(&rod);
+    knFamily* b = MakeFamily(&rod);
+    knContactLimits limits = knDefaultContactLimits();
+    knRandom random = knMakeRandom(5);
+    for (int i = 0; i < 200; ++i)
+    {
+        knQueryPiece p = {a, 0, knIdentityTransform()};
+        knQueryPiece q = {b, 0, knIdentityTransform()};
+        q.transform.rotation =
+            knMakeQuat(knMakeVec3(0.0f, 1.0f, 0.0f), knRandom_Range(&random, 0.5f, 2.6f));
+        q.transform.position = knMakeVec3(knRandom_Range(&random, -0.4f, 0.4f),
+                                          knRandom_Range(&random, 0.012f, 0.018f),
+                                          knRandom_Range(&random, -0.1f, 0.1f));
+        knPairResult result;
+        assert_true(QueryFresh(&p, &q, &limits, &result) > 0);
+        float deepest = 0.0f;
+        for (uint32_t k = 0; k < result.count; ++k)
+        {
+            deepest = fminf(deepest, contacts[k].contact.distance);
+        }
+        // they overlap by this much along y, and by no less along any other way out
+        float overlap = 0.02f - q.transform.position.y;
+        assert_true(deepest < -0.5f * overlap && deepest > -1.2f * overlap - 1e-4f);
+        q.transform.position.y = 0.0225f;
+        assert_int_equal(QueryFresh(&p, &q, &limits, &result), 0);
+    }
+    knDestroyFamily(a);
+    knDestroyFamily(b);
+    CloseModel(&rod);
+}
+
+// The way through a hole is free, the rim is not.
+static void ABallPassesThroughAHole(void** state)
+{
+    (void)state;
+    TestModel ball = OpenDemoModel("ball");
+    TestModel plate = OpenDemoModel("plate");
+    knFamily* broken = MakeFamily(&plate);
+    knFamily* round = MakeFamily(&ball);
+    // a half of the plate is gone: the ball passes where it was, and not where it is
+    assert_true(SplitByPlane(broken, 0, knMakeVec3(1.0f, 0.0f, 0.0f)));
+    uint32_t pieces[16];
+    uint32_t count = ListPieces(broken, pieces, 16);
+    uint32_t left = KN_NONE;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        const knFragment* f = &knFamily_Fragments(broken)->fragments[pieces[i]];
+        left = f->mass.center.x < 0.0 && (left == KN_NONE || f->mass.mass > 0.1) ? pieces[i] : left;
+    }
+    assert_int_not_equal(left, KN_NONE);
+    knContactLimits limits = knDefaultContactLimits();
+    knQueryPiece p = {broken, left, knIdentityTransform()};
+    int hits = 0;
+    for (int i = -40; i <= 40; ++i)
+    {
+        knQueryPiece q = {round, 0, knIdentityTransform()};
+        q.transform.position = knMakeVec3(0.09f, 0.005f * (float)i - 0.06f, 0.0f);
+        knPairResult result;
+        assert_int_equal(QueryFresh(&p, &q, &limits, &result), 0);
+        q.transform.position.x = -0.07f;
+        hits += QueryFresh(&p, &q, &limits, &result) > 0;
+    }
+    assert_true(hits > 10);
+    knDestroyFamily(broken);
+    knDestroyFamily(round);
+    CloseModel(&ball);
+    CloseModel(&plate);
+}
+
+static void SwappingThePiecesSwapsTheSides(void** state)
+{
+    (void)state;
+    TestModel bunny = OpenDemoModel("bunny");
+    knFamily* a = MakeFamily(&bunny);
+    knFamily* b = MakeFamily(&bunny);
+    knContactLimits limits = knDefaultContactLimits();
+    limits.full = true;
+    knQueryPiece p = {a, 0, knIdentityTransform()};
+    knQueryPiece q = {b, 0, knIdentityTransform()};
+    q.transform.position = knMakeVec3(0.12f, 0.02f, 0.0f);
+    knPairResult one, two;
+    knPairState s = {0}, t = {0};
+    assert_int_equal(Query(&p, &q, &limits, &s, contacts, &one), kn_success);
+    assert_int_equal(Query(&q, &p, &limits, &t, others, &two), kn_success);
+    assert_int_equal(one.count, two.count);
+    uint32_t sides[2] = {0, 0};
+    for (uint32_t i = 0; i < one.count; ++i)
+    {
+        sides[contacts[i].side] += 1;
+        sides[1 - others[i].side] -= 1;
+        ASSERT_NEAR(knLength(contacts[i].contact.normal), 1.0f, 1e-3f);
+    }
+    assert_int_equal(sides[0], 0);
+    assert_int_equal(sides[1], 0);
+    knDestroyFamily(a);
+    knDestroyFamily(b);
+    CloseModel(&bunny);
+}
+
+static void BadArgumentsAreNamed(void** state)
+{
+    (void)state;
+    TestModel brick = OpenDemoModel("brick");
+    knFamily* family = MakeFamily(&brick);
+    knQueryPiece p = {family, 0, knIdentityTransform()};
+    knQueryPiece none = {NULL, 0, knIdentityTransform()};
+    knContactLimits limits = knDefaultContactLimits();
+    knPairState pair = {0};
+    knPairResult result;
+    MarkUntouched(&result, sizeof result);
+    assert_int_equal(Query(&p, &p, NULL, &pair, contacts, &result), kn_errorArgument);
+    knArena tiny;
+    assert_int_equal(knCreateArena(&tiny, 64, NULL), kn_success);
+    assert_int_equal(knQueryPair(&p, &none, &limits, &pair, &tiny, contacts, 10, &result),
+                     kn_errorArgument);
+    assert_int_equal(knQueryPair(&p, &p, &limits, &pair, &tiny, contacts, 10, &result),
+                     kn_errorMemory);
+    limits.epsilon = -1.0f;
+    assert_int_equal(knQueryPair(&p, &p, &limits, &pair, &tiny, contacts, 10, &result),
+                     kn_errorArgument);
+    assert_non_null(strstr(knLastError(), "epsilon"));
+    assert_true(IsUntouched(&result, sizeof result));
+    knDestroyArena(&tiny);
+    knDestroyFamily(family);
+    CloseModel(&brick);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(FullDetectionEqualsBruteForce),
+        cmocka_unit_test(PiecesInPlaceTouchAndDoNotOverlap),
+        cmocka_unit_test(SelectionKeepsAFewAndAdapts),
+        cmocka_unit_test(NothingDeepIsMissedForEver),
+        cmocka_unit_test(CrossedRodsDoNotPass),
+        cmocka_unit_test(ABallPassesThroughAHole),
+        cmocka_unit_test(SwappingThePiecesSwapsTheSides),
+        cmocka_unit_test(BadArgumentsAreNamed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
