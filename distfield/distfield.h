@@ -16,7 +16,7 @@
 // What it costs:
 //   cooked, shared   grid     1472 bytes per dense brick of 8^3 cells, 8 per brick
 //                    locator  16 bytes per tetrahedron for the lists of the nodes, plus the tree:
-//                             4 per reference, 8 per tree node (30 to 60 in all per tetrahedron)
+//                             4 per reference, 8 per tree node; 50 to 130 in all on our objects
 //   per instance     20.4 bytes per node, 136 per label
 //                    KN_OCCUPANCY_BYTES + 4 per piece that can live at the same time
 

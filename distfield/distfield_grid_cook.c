@@ -18,6 +18,7 @@ typedef struct Cook
     uint32_t* directory;
     int16_t* samples;
     size_t cornerCount, brickCount, denseCount;
+    bool insideDense; // bricks far from the surface too, when they are inside
 } Cook;
 
 knGridDef knDefaultGridDef(void)
@@ -208,21 +209,24 @@ static void BrickPlace(const Cook* cook, size_t brick, uint32_t first[3])
     first[2] = (uint32_t)(brick / cook->bricks[0] / cook->bricks[1]) * KN_BRICK_CELLS;
 }
 
-// Marks with 0 the bricks that may come nearer to the surface than the band.
+static double HalfBrick(const Cook* cook)
+{
+    return 0.5 * sqrt(3.0) * (double)KN_BRICK_CELLS * (double)cook->spacing;
+}
+
+// Notes for each brick the distance in its middle, as the bits of a float.
 static void ClassifyTask(int begin, int end, int worker, void* context)
 {
     (void)worker;
     Cook* cook = context;
     Probe probe = StartProbe(cook);
-    double half = 0.5 * sqrt(3.0) * (double)KN_BRICK_CELLS * (double)cook->spacing;
-    double limit = half + (double)(KN_BAND_CELLS * cook->spacing);
     for (size_t i = (size_t)begin; i < (size_t)end; ++i)
     {
         uint32_t c[3];
         BrickPlace(cook, i, c);
         knVec3 middle = CellCorner(cook, c[0] + KN_BRICK_CELLS / 2, c[1] + KN_BRICK_CELLS / 2,
                                    c[2] + KN_BRICK_CELLS / 2);
-        cook->directory[i] = fabs(Measure(cook, &probe, middle)) <= limit ? 0 : KN_NONE;
+        cook->directory[i] = knFloatToBits((float)Measure(cook, &probe, middle));
     }
 }
 
@@ -281,9 +285,6 @@ static bool PlaceGrid(Cook* cook, float spacing)
     cook->origin = knAddScaled(knBox_Center(cook->box), -0.5f * spacing * KN_BRICK_CELLS, size);
     cook->brickCount = (size_t)total;
     cook->cornerCount = (size_t)corners;
-    // the farthest sample of a dense brick is a band and a diagonal away, and a little
-    double reach = ((double)KN_BAND_CELLS + sqrt(3.0) * KN_BRICK_CELLS) * (double)spacing;
-    cook->step = (float)(1.001 * reach / 32767.0);
     return true;
 }
 
@@ -302,7 +303,7 @@ static void ReleaseArrays(Cook* cook)
     cook->directory = NULL;
 }
 
-// Finds out how many bricks are dense.
+// Finds out which bricks are dense: those that may come nearer to the surface than the band.
 static knResult Classify(Cook* cook)
 {
     cook->directory = knAllocate(&cook->allocator, cook->brickCount, sizeof(uint32_t));
@@ -311,13 +312,42 @@ static knResult Classify(Cook* cook)
         return kn_errorMemory;
     }
     knParallelFor(cook->tasks, (int)cook->brickCount, 64, ClassifyTask, cook);
+    double half = HalfBrick(cook), farthest = 0.0;
+    double limit = half + (double)(KN_BAND_CELLS * cook->spacing);
     uint32_t next = 0;
     for (size_t i = 0; i < cook->brickCount; ++i)
     {
-        cook->directory[i] = cook->directory[i] == KN_NONE ? KN_NONE : next++;
+        double d = (double)knBitsToFloat(cook->directory[i]);
+        bool dense = fabs(d) <= limit || (cook->insideDense && d < 0.0);
+        farthest = dense && fabs(d) > farthest ? fabs(d) : farthest;
+        cook->directory[i] = dense ? next++ : KN_NONE;
     }
     cook->denseCount = next;
+    cook->step = (float)(1.001 * (farthest + half) / 32767.0);
     return kn_success;
+}
+
+// Places, classifies and weighs one grid; `over` tells how many times the budget it takes.
+static knResult TryGrid(Cook* cook, float spacing, size_t budget, double* over)
+{
+    *over = 4.0;
+    if (!PlaceGrid(cook, spacing))
+    {
+        return kn_success;
+    }
+    cook->denseCount = 0;
+    *over = (double)GridBytes(cook) / (double)budget;
+    if (*over > 1.0)
+    {
+        return kn_success;
+    }
+    knResult result = Classify(cook);
+    *over = (double)GridBytes(cook) / (double)budget;
+    if (result != kn_success || *over > 1.0)
+    {
+        ReleaseArrays(cook);
+    }
+    return result;
 }
 
 // Takes the wanted spacing, coarser when it does not fit the budget.
@@ -332,19 +362,17 @@ static knResult ChooseSpacing(Cook* cook, const knGridDef* def)
     }
     for (int i = 0; i < MAX_TRIES; ++i)
     {
-        double over = 4.0;
-        if (PlaceGrid(cook, spacing))
+        double over = 0.0;
+        cook->insideDense = true;
+        knResult result = TryGrid(cook, spacing, def->byteBudget, &over);
+        if (result == kn_success && over > 1.0)
         {
-            cook->denseCount = 0;
-            size_t least = GridBytes(cook);
-            knResult result = least <= def->byteBudget ? Classify(cook) : kn_success;
-            size_t bytes = GridBytes(cook);
-            if (result != kn_success || (least <= def->byteBudget && bytes <= def->byteBudget))
-            {
-                return result;
-            }
-            over = (double)bytes / (double)def->byteBudget;
-            ReleaseArrays(cook);
+            cook->insideDense = false;
+            result = TryGrid(cook, spacing, def->byteBudget, &over);
+        }
+        if (result != kn_success || over <= 1.0)
+        {
+            return result;
         }
         spacing *= (float)fmin(2.0, fmax(1.05, sqrt(over)));
     }

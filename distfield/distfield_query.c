@@ -113,6 +113,30 @@ knVec3 knWayOut(knVec3 p, const knFaceHit* hit)
     return knNormalize(knToFloat(knDScale(1.0 / knHigher(knDLength(d), DBL_MIN), d)));
 }
 
+// The crack points that the fragment's own corners know.
+static bool HitCornerPoints(const knFieldQuery* query, uint32_t tet, knDVec3 p, knFaceHit* hit)
+{
+    const knFragmentField* field = query->field;
+    bool found = false;
+    for (int i = 0; i < 4; ++i)
+    {
+        uint32_t node = field->mesh->tets[tet].v[i];
+        const knNodeValue* n = &field->values[node];
+        if (field->cuts->labels[node] != query->fragment || !(n->distance < INFINITY))
+        {
+            continue;
+        }
+        knDVec3 c = knToDouble(knAddScaled(field->mesh->nodes[node], n->distance, n->direction));
+        double distance2 = knDDot(knDSub(c, p), knDSub(c, p));
+        if (distance2 < hit->distance2)
+        {
+            *hit = (knFaceHit){distance2, c, knToDouble(n->direction), true};
+            found = true;
+        }
+    }
+    return found;
+}
+
 // In a cut tetrahedron: exact to the crack faces of this part and of its neighbours; near the
 // surface to all.
 static bool CrackInCutTet(knFieldQuery* query, uint32_t tet, knVec3 p, knFaceHit* hit)
@@ -133,7 +157,7 @@ static bool CrackInCutTet(knFieldQuery* query, uint32_t tet, knVec3 p, knFaceHit
             found = knHitTet(field, other, query->fragment, q, false, hit) || found;
         }
     }
-    return found;
+    return HitCornerPoints(query, tet, q, hit) || found;
 }
 
 // What the crack points of the corners say about the crack's distance from p.
