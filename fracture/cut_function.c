@@ -3,7 +3,7 @@
 
 #include "knap/random.h"
 
-static uint32_t CountGroups(const knSplitDef* def)
+uint32_t CountGroups(const knSplitDef* def)
 {
     switch (def->kind)
     {

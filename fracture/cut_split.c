@@ -352,7 +352,7 @@ size_t knFragmentSet_SplitBytes(const knFragmentSet* set, uint32_t fragment, con
     // a crossed tetrahedron and a cut edge have two corners in the fragment
     edgeCount = edgeCount / 2 + 1;
     tetCount = tetCount / 2 + 1;
-    size_t groupCount = (size_t)KN_MAX_SPLIT_GROUPS;
+    size_t groupCount = CountGroups(def);
     size_t perNode = 6 * sizeof(uint32_t);
     size_t perPiece = sizeof(Moments) + sizeof(knDebris) + sizeof(double) + 4 * sizeof(uint32_t);
     size_t perGroup = 3 * sizeof(uint32_t) + sizeof(float) + sizeof(double[2]);

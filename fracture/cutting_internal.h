@@ -80,6 +80,7 @@ static inline bool IsOwn(const Plan* plan, uint32_t node)
 }
 
 // Functions: cut_function.c
+uint32_t CountGroups(const knSplitDef* def);
 knResult PrepareGroups(Plan* plan);
 void AssignGroups(Plan* plan);
 float EvaluateCut(const Plan* plan, uint32_t group, uint32_t slot);
