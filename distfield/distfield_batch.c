@@ -172,10 +172,30 @@ static uint8_t InBox8(const knFieldQuery* query, const knPoints8* points)
     return (uint8_t)simde_mm256_movemask_ps(in);
 }
 
+static uint64_t CountLanes(uint8_t mask)
+{
+    uint64_t count = 0;
+    for (int lane = 0; lane < 8; ++lane)
+    {
+        count += mask >> lane & 1;
+    }
+    return count;
+}
+
+// `samples` are those of the grid, when any point is in the box.
 static uint8_t InsidePoints8(knFieldQuery* query, const knPoints8* points, uint8_t mask,
-                             knTetPoint tets[8])
+                             knTetPoint tets[8], Samples8* samples)
 {
     uint8_t in = InBox8(query, points) & mask, result = 0;
+    if (in != 0)
+    {
+        *samples = Sample8(&query->field->grid, Load(points));
+        F8 out = simde_mm256_cmp_ps(Sub(samples->distance, samples->error),
+                                    simde_mm256_setzero_ps(), SIMDE_CMP_GT_OQ);
+        uint8_t outside = (uint8_t)simde_mm256_movemask_ps(out) & in;
+        query->counters.located[kn_locateOutside] += CountLanes(outside);
+        in = (uint8_t)(in & ~outside);
+    }
     for (int lane = 0; lane < 8; ++lane)
     {
         query->counters.insideTests += mask >> lane & 1;
@@ -203,8 +223,9 @@ static uint8_t InsideScalar8(knFieldQuery* query, const knPoints8* points, uint8
 uint8_t knFieldQuery_Inside8(knFieldQuery* query, const knPoints8* points, uint8_t mask)
 {
     knTetPoint tets[8];
+    Samples8 samples;
     return query->field->def.scalar ? InsideScalar8(query, points, mask)
-                                    : InsidePoints8(query, points, mask, tets);
+                                    : InsidePoints8(query, points, mask, tets, &samples);
 }
 
 static void StoreContact(knContacts8* contacts, int lane, const knFieldContact* c)
@@ -240,12 +261,12 @@ uint8_t knFieldQuery_Penetration8(knFieldQuery* query, const knPoints8* points, 
         return PenetrationScalar8(query, points, mask, contacts);
     }
     knTetPoint tets[8];
-    uint8_t inside = InsidePoints8(query, points, mask, tets);
+    Samples8 s;
+    uint8_t inside = InsidePoints8(query, points, mask, tets, &s);
     if (inside == 0)
     {
         return 0;
     }
-    Samples8 s = Sample8(&query->field->grid, Load(points));
     float distance[8], gx[8], gy[8], gz[8];
     simde_mm256_storeu_ps(distance, s.distance);
     simde_mm256_storeu_ps(gx, s.gx);
@@ -276,16 +297,6 @@ static uint8_t SphereScalar8(knFieldQuery* query, const knPoints8* points, const
         }
     }
     return result;
-}
-
-static uint64_t CountLanes(uint8_t mask)
-{
-    uint64_t count = 0;
-    for (int lane = 0; lane < 8; ++lane)
-    {
-        count += mask >> lane & 1;
-    }
-    return count;
 }
 
 // The lanes that neither box nor grid can cull.

@@ -42,11 +42,24 @@ static bool InBox(const knFieldQuery* query, knVec3 p)
     return record && knBox_Contains(record->box, p);
 }
 
+// Outside the whole object: the grid knows without a search.
+static bool CertainlyOutside(knFieldQuery* query, const knGridSample* sample)
+{
+    bool outside = sample->distance - sample->error > 0.0f;
+    query->counters.located[kn_locateOutside] += outside;
+    return outside;
+}
+
 bool knFieldQuery_Inside(knFieldQuery* query, knVec3 p)
 {
     query->counters.insideTests += 1;
+    if (!InBox(query, p))
+    {
+        return false;
+    }
+    knGridSample sample = knDistanceGrid_Sample(&query->field->grid, p);
     knTetPoint point;
-    return InBox(query, p) && knQueryInside(query, p, &point);
+    return !CertainlyOutside(query, &sample) && knQueryInside(query, p, &point);
 }
 
 typedef struct CrackValue
@@ -254,12 +267,16 @@ void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
 bool knFieldQuery_Penetration(knFieldQuery* query, knVec3 p, knFieldContact* contact)
 {
     query->counters.insideTests += 1;
-    knTetPoint point;
-    if (!InBox(query, p) || !knQueryInside(query, p, &point))
+    if (!InBox(query, p))
     {
         return false;
     }
     knGridSample sample = knDistanceGrid_Sample(&query->field->grid, p);
+    knTetPoint point;
+    if (CertainlyOutside(query, &sample) || !knQueryInside(query, p, &point))
+    {
+        return false;
+    }
     knQueryPenetration(query, p, &point, &sample, contact);
     return true;
 }
