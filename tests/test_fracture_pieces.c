@@ -134,6 +134,24 @@ static void PointIdsLast(void** state)
     FreeScene(&scene);
 }
 
+// How near a point is to a plane of its tetrahedron, as a share of the function's largest value.
+static float NearestPlane(const knTetCut* cut, const float* weights)
+{
+    float nearest = 1.0f;
+    for (int k = 0; k < cut->planeCount; ++k)
+    {
+        float side = 0.0f;
+        float most = 0.0f;
+        for (int i = 0; i < 4; ++i)
+        {
+            side += cut->phi[k][i] * weights[i];
+            most = fmaxf(most, fabsf(cut->phi[k][i]));
+        }
+        nearest = fminf(nearest, fabsf(side) / most);
+    }
+    return nearest;
+}
+
 // Random points: the piece that winds around one must be the piece that the planes and labels name.
 static void PointsLieInThePieceThatTheLabelsName(void** state)
 {
@@ -170,30 +188,14 @@ static void PointsLieInThePieceThatTheLabelsName(void** state)
             sum += weights[i];
         }
         knVec3 p = {0.0f, 0.0f, 0.0f};
-        float nearest = 1.0f;
         for (int i = 0; i < 4; ++i)
         {
             weights[i] /= sum;
             p = knAddScaled(p, weights[i], mesh->nodes[mesh->tets[tet].v[i]]);
         }
-        uint8_t mask = 0xF;
-        if (record != KN_NONE)
-        {
-            const knTetCut* cut = &scene.store.cuts[record];
-            mask = knTetCut_Region(cut, weights);
-            for (int k = 0; k < cut->planeCount; ++k)
-            {
-                float side = 0.0f;
-                float most = 0.0f;
-                for (int i = 0; i < 4; ++i)
-                {
-                    side += cut->phi[k][i] * weights[i];
-                    most = fmaxf(most, fabsf(cut->phi[k][i]));
-                }
-                nearest = fminf(nearest, fabsf(side) / most);
-            }
-        }
-        if (nearest < 1e-3f)
+        const knTetCut* cut = record == KN_NONE ? NULL : &scene.store.cuts[record];
+        uint8_t mask = cut ? knTetCut_Region(cut, weights) : 0xF;
+        if (cut && NearestPlane(cut, weights) < 1e-3f)
         {
             continue;
         }

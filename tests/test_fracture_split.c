@@ -81,6 +81,50 @@ static void AnAreaAboveTheLimitIsRefusedWithoutATrace(void** state)
     FreeScene(&scene);
 }
 
+static void AssertSplitNodes(const Scene* scene, const knFractureDelta* delta, const uint32_t* old)
+{
+    const knTetMesh* mesh = &scene->parts.mesh;
+    uint32_t changed = 0;
+    for (uint32_t n = 0; n < mesh->nodeCount; ++n)
+    {
+        if (old[n] != scene->store.labels[n])
+        {
+            assert_int_equal(old[n], delta->parent);
+            assert_true(changed < delta->splitNodeCount);
+            assert_int_equal(delta->splitNodes[changed], n);
+            changed += 1;
+        }
+    }
+    assert_int_equal(changed, delta->splitNodeCount);
+}
+
+static void AssertCrossedTets(const Scene* scene, const knFractureDelta* delta, const uint32_t* old)
+{
+    const knTetMesh* mesh = &scene->parts.mesh;
+    uint32_t crossed = 0;
+    for (uint32_t t = 0; t < mesh->tetCount; ++t)
+    {
+        uint32_t first = KN_NONE;
+        bool parted = false;
+        for (int i = 0; i < 4; ++i)
+        {
+            uint32_t n = mesh->tets[t].v[i];
+            if (old[n] == delta->parent)
+            {
+                parted |= first != KN_NONE && scene->store.labels[n] != first;
+                first = scene->store.labels[n];
+            }
+        }
+        if (parted)
+        {
+            assert_true(crossed < delta->crossedTetCount);
+            assert_int_equal(delta->crossedTets[crossed], t);
+            crossed += 1;
+        }
+    }
+    assert_int_equal(crossed, delta->crossedTetCount);
+}
+
 // The delta is checked against labels before and after, tetrahedron by tetrahedron.
 static void TheDeltaTellsExactlyWhatChanged(void** state)
 {
@@ -103,40 +147,8 @@ static void TheDeltaTellsExactlyWhatChanged(void** state)
         assert_int_equal(delta->parent, parent);
         assert_int_equal(delta->firstPoint, pointCount);
         assert_int_equal(delta->firstPoint + delta->pointCount, scene.store.pointCount);
-        uint32_t changed = 0;
-        for (uint32_t n = 0; n < mesh->nodeCount; ++n)
-        {
-            if (old[n] != scene.store.labels[n])
-            {
-                assert_int_equal(old[n], parent);
-                assert_true(changed < delta->splitNodeCount);
-                assert_int_equal(delta->splitNodes[changed], n);
-                changed += 1;
-            }
-        }
-        assert_int_equal(changed, delta->splitNodeCount);
-        uint32_t crossed = 0;
-        for (uint32_t t = 0; t < mesh->tetCount; ++t)
-        {
-            uint32_t first = KN_NONE;
-            bool parted = false;
-            for (int i = 0; i < 4; ++i)
-            {
-                uint32_t n = mesh->tets[t].v[i];
-                if (old[n] == parent)
-                {
-                    parted |= first != KN_NONE && scene.store.labels[n] != first;
-                    first = scene.store.labels[n];
-                }
-            }
-            if (parted)
-            {
-                assert_true(crossed < delta->crossedTetCount);
-                assert_int_equal(delta->crossedTets[crossed], t);
-                crossed += 1;
-            }
-        }
-        assert_int_equal(crossed, delta->crossedTetCount);
+        AssertSplitNodes(&scene, delta, old);
+        AssertCrossedTets(&scene, delta, old);
         for (uint32_t i = 0; i + 1 < delta->fragmentCount; ++i)
         {
             const knFragment* f = &scene.set.fragments[delta->fragments[i]];
@@ -225,6 +237,24 @@ static void DebrisIsListedWithItsMass(void** state)
         assert_true(debris->direction.x > 0.5f);
     }
     AssertSound(&scene);
+    FreeScene(&scene);
+}
+
+// Two steps of a float per cell leave no room for points between nodes: such a mesh stays whole.
+static void AMeshTooFineForItsCoordinatesIsNotCut(void** state)
+{
+    (void)state;
+    const int cells[3] = {2, 2, 2};
+    Scene scene = {.shape = MakeLatticeBox(cells, knMakeVec3(1e6f, 1e6f, 1e6f),
+                                           knMakeVec3(1e6f + 0.25f, 1e6f + 0.25f, 1e6f + 0.25f))};
+    StartScene(&scene, 26);
+    Snapshot before = TakeSnapshot(&scene.set);
+    knSplitDef def = RandomPlane(&scene, 0);
+    knSplitResult result = Split(&scene, 0, &def);
+    assert_int_equal(result.outcome, kn_splitTooFine);
+    assert_int_equal(result.delta.fragmentCount, 0);
+    AssertAsBefore(&before, &scene.set);
+    FreeSnapshot(&before);
     FreeScene(&scene);
 }
 
@@ -436,13 +466,9 @@ static void BreaksSurviveAllocationFailures(void** state)
     FreeScene(&scene);
 }
 
-static void BadArgumentsAreRefused(void** state)
+// Each is wrong in one field.
+static void AssertBadDefsAreRefused(Scene* scene, knSplitResult* result)
 {
-    (void)state;
-    Scene scene;
-    MakeBoxScene(&scene, 24);
-    knSplitResult result;
-    MarkUntouched(&result, sizeof result);
     const float radii[2] = {0.2f, 0.1f};
     const knVec3 nowhere = {NAN, 0.0f, 0.0f};
     knSplitDef bad[12];
@@ -470,10 +496,20 @@ static void BadArgumentsAreRefused(void** state)
     bad[11].jitter = 0.5f;
     for (size_t i = 0; i < COUNT_OF(bad); ++i)
     {
-        knResult status = knFragmentSet_Split(&scene.set, 0, &bad[i], &scene.arena, &result);
+        knResult status = knFragmentSet_Split(&scene->set, 0, &bad[i], &scene->arena, result);
         assert_int_equal(status, kn_errorArgument);
         assert_true(knLastError()[0] != 0);
     }
+}
+
+static void BadArgumentsAreRefused(void** state)
+{
+    (void)state;
+    Scene scene;
+    MakeBoxScene(&scene, 24);
+    knSplitResult result;
+    MarkUntouched(&result, sizeof result);
+    AssertBadDefsAreRefused(&scene, &result);
     knSplitDef def = knDefaultSplitDef();
     assert_int_equal(knFragmentSet_Split(NULL, 0, &def, &scene.arena, &result), kn_errorArgument);
     assert_int_equal(knFragmentSet_Split(&scene.set, 9, &def, &scene.arena, &result),
@@ -519,6 +555,7 @@ int main(void)
         cmocka_unit_test(SmallPiecesAreMergedBeforeAnythingIsKept),
         cmocka_unit_test(AMergeOfEverythingLeavesNoTrace),
         cmocka_unit_test(DebrisIsListedWithItsMass),
+        cmocka_unit_test(AMeshTooFineForItsCoordinatesIsNotCut),
         cmocka_unit_test(LoosePartsBecomePiecesOfTheirOwn),
         cmocka_unit_test(ASplitInReservedRoomMakesNoHeapCall),
         cmocka_unit_test(TheArenaBoundHolds),
