@@ -17,7 +17,7 @@
 //   cooked, shared   grid     1472 bytes per dense brick of 8^3 cells, 8 per brick
 //                    locator  16 bytes per tetrahedron for the lists of the nodes, plus the tree:
 //                             4 per reference, 8 per tree node; 50 to 130 in all on our objects
-//   per instance     20.4 bytes per node, 136 per label
+//   per instance     20.4 bytes per node, 56 per label
 //                    KN_OCCUPANCY_BYTES + 4 per piece that can live at the same time
 
 #include "knap/asset.h"
@@ -128,10 +128,14 @@ typedef struct knGridSample
 
 KN_API knGridSample knDistanceGrid_Sample(const knDistanceGrid* grid, knVec3 p);
 
-// How distance spreads from the cracks (section 4.2).
+// How distance spreads from the cracks (section 4.2). The default hands on the crack point that is
+// nearest so far: after twelve breaks of a bunny the nodes are off by 0.0001 of the radius in the
+// mean and never too near; with the paper's averages 0.019, mostly too near, in twice the time,
+// because a front that averages goes on falling. Handing on whole faces gains little and costs
+// more.
 typedef enum knFrontMode
 {
-    kn_frontClosestFace, // hands on the crack face that is nearest so far
+    kn_frontClosestFace,
     kn_frontClosestPoint,
     kn_frontPaper, // Equations 1 and 2
     kn_frontModeCount

@@ -101,8 +101,15 @@ static TetShape MakeNotched(void)
     return shape;
 }
 
-static Solid* MakeNumbered(int index)
+// Cooked once for all tests; released at the end.
+static Solid* numbered[3];
+
+static Solid* GetSolid(int index)
 {
+    if (numbered[index])
+    {
+        return numbered[index];
+    }
     const int slab[3] = {20, 20, 1};
     TetShape shape;
     switch (index)
@@ -118,7 +125,21 @@ static Solid* MakeNumbered(int index)
         shape = MakeNotched();
         break;
     }
-    return MakeSolid(shape, NULL);
+    numbered[index] = MakeSolid(shape, NULL);
+    return numbered[index];
+}
+
+static int ReleaseSolids(void** state)
+{
+    (void)state;
+    for (int i = 0; i < 3; ++i)
+    {
+        if (numbered[i])
+        {
+            DestroySolid(numbered[i]);
+        }
+    }
+    return 0;
 }
 
 // What the grid says must be the distance to the nearest triangle, within the error that it names,
@@ -128,7 +149,7 @@ static void GridAgreesWithEveryTriangle(void** state)
     (void)state;
     for (int index = 0; index < 3; ++index)
     {
-        Solid* s = MakeNumbered(index);
+        Solid* s = GetSolid(index);
         Oracle o = MakeOracle(&s->store.mesh, &s->cuts, 0);
         knRandom random = knMakeRandom(11);
         float size = (float)o.radius;
@@ -156,7 +177,6 @@ static void GridAgreesWithEveryTriangle(void** state)
                       index, (double)s->grid.spacing, (double)s->grid.thickness,
                       mean / (count / 2.0), worst, s->gridSize);
         DestroyOracle(&o);
-        DestroySolid(s);
     }
 }
 
@@ -164,7 +184,7 @@ static void GridAgreesWithEveryTriangle(void** state)
 static void GradientPointsOut(void** state)
 {
     (void)state;
-    Solid* s = MakeNumbered(1);
+    Solid* s = GetSolid(1);
     knRandom random = knMakeRandom(3);
     for (int i = 0; i < 1000; ++i)
     {
@@ -174,14 +194,13 @@ static void GradientPointsOut(void** state)
         ASSERT_NEAR(g.z, 1.0, 1e-2);
         ASSERT_NEAR(knLength(g), 1.0, 1e-2);
     }
-    DestroySolid(s);
 }
 
 // A wall gets four cells, unless the budget forbids it.
 static void SpacingFollowsWallAndBudget(void** state)
 {
     (void)state;
-    Solid* s = MakeNumbered(1);
+    Solid* s = GetSolid(1);
     ASSERT_NEAR(s->grid.thickness, 0.05, 1e-6);
     assert_true(s->grid.spacing <= 0.25f * s->grid.thickness);
     knGridDef def = knDefaultGridDef();
@@ -194,13 +213,12 @@ static void SpacingFollowsWallAndBudget(void** state)
     assert_int_equal(knOpenDistanceGrid(&grid, &s->store.mesh, bytes, size), kn_success);
     assert_true(grid.spacing > s->grid.spacing);
     knRelease(NULL, bytes, size, 1);
-    DestroySolid(s);
 }
 
 static void ThreadsCookTheSameBytes(void** state)
 {
     (void)state;
-    Solid* s = MakeNumbered(0);
+    Solid* s = GetSolid(0);
     knTaskPool* pool;
     assert_int_equal(knCreateTaskPool(&pool, 3, NULL), kn_success);
     knTaskHooks hooks = knTaskPool_Hooks(pool);
@@ -213,7 +231,6 @@ static void ThreadsCookTheSameBytes(void** state)
     assert_memory_equal(bytes, s->gridBytes, size);
     knRelease(NULL, bytes, size, 1);
     knDestroyTaskPool(pool);
-    DestroySolid(s);
 }
 
 // Exact on dyadic coordinates: the oracle may use rounded arithmetic where it does not round.
@@ -309,7 +326,7 @@ static void FoundMeansInside(void** state)
     (void)state;
     for (int index = 0; index < 3; ++index)
     {
-        Solid* s = MakeNumbered(index);
+        Solid* s = GetSolid(index);
         Oracle o = MakeOracle(&s->store.mesh, &s->cuts, 0);
         knRandom random = knMakeRandom(9);
         knBox box = knBox_Expand(s->locator.box, 0.05f);
@@ -326,14 +343,13 @@ static void FoundMeansInside(void** state)
             }
         }
         DestroyOracle(&o);
-        DestroySolid(s);
     }
 }
 
 static void NotANumberIsOutside(void** state)
 {
     (void)state;
-    Solid* s = MakeNumbered(0);
+    Solid* s = GetSolid(0);
     knVec3 bad[3] = {{NAN, 0.0f, 3.0f}, {0.0f, INFINITY, 3.0f}, {-INFINITY, NAN, NAN}};
     for (int i = 0; i < 3; ++i)
     {
@@ -342,7 +358,6 @@ static void NotANumberIsOutside(void** state)
         assert_int_equal(point.tet, KN_NONE);
         knDistanceGrid_Sample(&s->grid, bad[i]);
     }
-    DestroySolid(s);
 }
 
 static void Query(const Solid* s, const knTetLocator* locator, const knDistanceGrid* grid)
@@ -401,7 +416,7 @@ static void HostileBytesDoNoHarm(void** state)
 static void BadArgumentsAreNamed(void** state)
 {
     (void)state;
-    Solid* s = MakeNumbered(0);
+    Solid* s = GetSolid(0);
     void* bytes = s;
     size_t size = 7;
     knGridDef def = knDefaultGridDef();
@@ -418,7 +433,6 @@ static void BadArgumentsAreNamed(void** state)
     assert_int_equal(knOpenTetLocator(NULL, NULL, NULL, 0, NULL), kn_errorArgument);
     assert_int_equal(knOpenDistanceGrid(NULL, NULL, NULL, 0), kn_errorArgument);
     assert_true(bytes == s && size == 7);
-    DestroySolid(s);
 }
 
 static knResult CookBoth(const knAllocator* allocator, void* context)
@@ -511,5 +525,5 @@ int main(void)
         cmocka_unit_test(BadArgumentsAreNamed),
         cmocka_unit_test(CookingSurvivesRefusedMemory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, ReleaseSolids);
 }
