@@ -8,5 +8,6 @@
 extern const knBench knBenchArena;
 extern const knBench knBenchAssetLoad;
 extern const knBench knBenchCook;
+extern const knBench knBenchFieldUpdate;
 extern const knBench knBenchTasks;
 extern const knBench knBenchTopology;

@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const knBench* const benches[] = {
-    &knBenchArena, &knBenchTasks, &knBenchTopology, &knBenchAssetLoad, &knBenchCook,
+    &knBenchArena,     &knBenchTasks, &knBenchTopology,
+    &knBenchAssetLoad, &knBenchCook,  &knBenchFieldUpdate,
 };
 #define BENCH_COUNT (sizeof benches / sizeof benches[0])
 
