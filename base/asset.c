@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Zlib
+#define _POSIX_C_SOURCE 200809L // stat
+
 #include "base/asset_internal.h"
 #include "base/base_internal.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 uint64_t knFileChecksum(const void* data, size_t size)
@@ -240,6 +243,12 @@ static knResult FileSize(FILE* file, const char* path, size_t* size)
 
 static knResult ReadFile(const char* path, const knAllocator* allocator, void** data, size_t* size)
 {
+    // opening a pipe would wait for a writer for ever
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+    {
+        return knFail(kn_errorFile, "%s: not a plain file", path);
+    }
     FILE* file = fopen(path, "rb");
     if (!file)
     {

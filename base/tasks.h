@@ -22,7 +22,7 @@ typedef struct knTaskHooks
 // Runs everything on the calling thread.
 KN_API knTaskHooks knSerialTasks(void);
 
-// Fills in the serial hooks for null, checks the rest.
+// Null is fine and means serial; hooks that are there must be whole.
 KN_API knResult knCheckTaskHooks(const knTaskHooks* hooks);
 
 // Runs the loop through the hooks; null hooks run serially. A loop of one range stays on the

@@ -205,6 +205,41 @@ static void HalfSphere(knSoup* s)
 #define GARBAGE "\x07\xF3 garbage \x01\x02\x03 that nobody reads \xFF\xFE as a mesh \x80\x81"
 #define NODES   "4 3 0 0\n0 0 0 0\n1 1 0 0\n2 0 1 0\n3 0 0 1\n"
 
+// A prism with two faces of 300 corners: cut from corner to corner they would choke TetGen.
+static char roundPrism[65536];
+
+static void MakeRoundPrism(void)
+{
+    enum
+    {
+        sides = 300
+    };
+    size_t n = sizeof roundPrism;
+    size_t at = 0;
+    for (int i = 0; i < 2 * sides; ++i)
+    {
+        double angle = 6.283185307179586 * (i % sides) / sides;
+        at += (size_t)snprintf(roundPrism + at, n - at, "v %.7f %.7f %.7f\n", cos(angle),
+                               sin(angle), 0.3 * (i / sides));
+    }
+    for (int i = 0; i < sides; ++i)
+    {
+        int j = (i + 1) % sides;
+        at += (size_t)snprintf(roundPrism + at, n - at, "f %d %d %d %d\n", i + 1, j + 1,
+                               sides + j + 1, sides + i + 1);
+    }
+    for (int cap = 0; cap < 2; ++cap)
+    {
+        at += (size_t)snprintf(roundPrism + at, n - at, "f");
+        for (int i = 0; i < sides; ++i)
+        {
+            int corner = cap == 0 ? sides - i : sides + i + 1;
+            at += (size_t)snprintf(roundPrism + at, n - at, " %d", corner);
+        }
+        at += (size_t)snprintf(roundPrism + at, n - at, "\n");
+    }
+}
+
 static const Case cases[] = {
     {"box.obj", Box, NULL, "", 0, 0, "as it is"},
     {"box.stl", Box, NULL, "", 0, 0, "as it is"},
@@ -246,6 +281,10 @@ static const Case cases[] = {
     {"corner.obj", TwoBoxesAtACorner, NULL, "", 0, 7, "non-manifold-vertex"},
     {"needle.obj", Needle, NULL, "", 0, 7, "degenerate"},
     {"degenerate.obj", AllDegenerate, NULL, "", 3, 3, "degenerate"},
+    {"round.obj", NULL, roundPrism, "", 0, 0, "as it is"},
+    {"mark.obj", NULL,
+     "\xEF\xBB\xBFv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n", "", 0,
+     0, "as it is"},
     {"stray.obj", Stray, NULL, "", 0, -1, ""},
     {"hub.obj", Hub, NULL, "", 0, 0, "as it is"},
     {"half.obj", HalfSphere, NULL, "", 0, 7, "hole"},
@@ -368,6 +407,7 @@ static bool Judge(const Case* c)
     assert_int_equal(Exists("out.knap"), cook == 0);
     unlink("out.knap");
     AssertNothingLeft("out.knap");
+    AssertNothingLeft(".knap-");
     return rightCook && rightDoctor && said;
 }
 
@@ -459,17 +499,67 @@ static void AnOutputThatCannotBeWrittenIsAnError(void** state)
     assert_int_equal(RunLine(KN_COMMAND " draw box.obj -o x.png 2>&1", text, sizeof text), 2);
 }
 
+// Neither the source nor anything that is no plain file may be replaced.
+static void NothingPreciousIsReplaced(void** state)
+{
+    (void)state;
+    char text[8192];
+    Case box = {"box.obj", Box, NULL, "", 0, 0, ""};
+    WriteCase(&box);
+    assert_int_equal(RunLine(KN_COMMAND " cook box.obj -o ./box.obj 2>&1", text, sizeof text), 1);
+    assert_non_null(strstr(text, "replace the input"));
+    unlink("pipe");
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    assert_int_equal(RunLine(KN_COMMAND " cook box.obj -o pipe 2>&1", text, sizeof text), 5);
+    struct stat s;
+    assert_int_equal(stat("pipe", &s), 0);
+    assert_true(S_ISFIFO(s.st_mode));
+    // nor does a pipe that nobody writes to keep a reader waiting
+    assert_int_equal(RunLine(KN_COMMAND " info pipe 2>&1", text, sizeof text), 2);
+    unlink("pipe");
+    // a link is followed
+    WriteText("real.knap", "old");
+    unlink("link.knap");
+    assert_int_equal(symlink("real.knap", "link.knap"), 0);
+    assert_int_equal(RunLine(KN_COMMAND " cook box.obj -o link.knap 2>&1", text, sizeof text), 0);
+    assert_int_equal(lstat("link.knap", &s), 0);
+    assert_true(S_ISLNK(s.st_mode));
+    assert_int_equal(RunLine(KN_COMMAND " info real.knap 2>&1", text, sizeof text), 0);
+}
+
+static void AStrangeEnvironmentDoesNoHarm(void** state)
+{
+    (void)state;
+    char text[8192];
+    Case box = {"box.obj", Box, NULL, "", 0, 0, ""};
+    WriteCase(&box);
+    assert_int_equal(
+        RunLine(KN_COMMAND " cook box.obj -o out.knap <&- >&- 2>&-", text, sizeof text), 0);
+    // what cannot be printed is an error, not a success
+    assert_int_equal(RunLine(KN_COMMAND " info out.knap 2>&1 >/dev/full", text, sizeof text), 5);
+    // a disk without room for the file
+    assert_int_equal(
+        RunLine("(ulimit -f 1; " KN_COMMAND " cook box.obj -o small.knap 2>&1)", text, sizeof text),
+        5);
+    AssertNothingLeft("small.knap");
+    AssertNothingLeft(".knap-");
+    unlink("out.knap");
+}
+
 int main(void)
 {
     if (chdir(KN_TEST_DIR) != 0)
     {
         return 1;
     }
+    MakeRoundPrism();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(BadInputGetsItsDiagnosis),
         cmocka_unit_test(TetrahedraAreTakenOrRefused),
         cmocka_unit_test(AnOldFileSurvivesAFailedCook),
         cmocka_unit_test(AnOutputThatCannotBeWrittenIsAnError),
+        cmocka_unit_test(NothingPreciousIsReplaced),
+        cmocka_unit_test(AStrangeEnvironmentDoesNoHarm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,9 +143,26 @@ static knExit ExitOf(knResult result, knCookStage stage)
     }
 }
 
+// The pair of a tetrahedral mesh is two files, either of which may have been named.
+static bool WouldReplaceInput(const CookCall* call)
+{
+    char other[4096];
+    int stem = (int)strlen(call->input);
+    stem -= knHasEnding(call->input, ".node") ? 5 : (knHasEnding(call->input, ".ele") ? 4 : 0);
+    bool same = knIsSameFile(call->input, call->output);
+    snprintf(other, sizeof other, "%.*s.node", stem, call->input);
+    same = same || (knIsTetFile(call->input) && knIsSameFile(other, call->output));
+    snprintf(other, sizeof other, "%.*s.ele", stem, call->input);
+    return same || (knIsTetFile(call->input) && knIsSameFile(other, call->output));
+}
+
 static int Cook(CookCall* call)
 {
     knCooked cooked;
+    if (WouldReplaceInput(call))
+    {
+        return knUsageError("cook", "the output would replace the input '%s'", call->output);
+    }
     if (!call->quiet && isatty(STDERR_FILENO))
     {
         call->options.progress = ShowProgress;

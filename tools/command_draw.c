@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Zlib
+#define _POSIX_C_SOURCE 200809L // mkstemp
+
 #include "command.h"
 #include "file.h"
 #include "picture.h"
@@ -6,6 +8,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void PrintHelp(void)
 {
@@ -146,24 +149,26 @@ static knPictureView MakeView(const Drawing* d, const knPictureMesh* mesh, int i
     return view;
 }
 
-// Beside the target first, then renamed over it.
+// Aside first: the target is replaced as a whole or not at all.
 static knResult SavePicture(const knPicture* picture, const char* path)
 {
-    char temporary[4096];
-    int length = snprintf(temporary, sizeof temporary, "%s.part", path);
-    if (length < 0 || (size_t)length >= sizeof temporary)
+    char aside[] = "/tmp/knap-XXXXXX";
+    int fd = mkstemp(aside);
+    if (fd < 0)
     {
-        return knFail(kn_errorFile, "%s: the name is too long", path);
+        return knFail(kn_errorFile, "no temporary file can be had in /tmp");
     }
-    knResult result = knSavePng(picture, temporary);
-    if (result == kn_success && rename(temporary, path) != 0)
+    close(fd);
+    char* bytes = NULL;
+    size_t size = 0;
+    knResult result = knSavePng(picture, aside);
+    result = result == kn_success ? knReadText(aside, NULL, &bytes, &size) : result;
+    if (result == kn_success)
     {
-        result = knFail(kn_errorFile, "%s: cannot be written", path);
+        result = knWriteFile(path, bytes, size);
+        knRelease(NULL, bytes, size + 1, 1);
     }
-    if (result != kn_success)
-    {
-        remove(temporary);
-    }
+    unlink(aside);
     return result;
 }
 

@@ -3,6 +3,8 @@
 
 #include "contain.h"
 
+#include "file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -117,26 +119,6 @@ static void LimitChild(knContainLimits limits)
     }
 }
 
-static bool WriteAll(int fd, const void* data, size_t size)
-{
-    const char* bytes = data;
-    while (size > 0)
-    {
-        ssize_t written = write(fd, bytes, size);
-        if (written < 0 && errno == EINTR)
-        {
-            continue;
-        }
-        if (written <= 0)
-        {
-            return false;
-        }
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 static _Noreturn void RunChild(knContainedFcn* function, void* context, knContainLimits limits,
                                int answerFd, int outputFd)
 {
@@ -152,8 +134,8 @@ static _Noreturn void RunChild(knContainedFcn* function, void* context, knContai
     AnswerHeader header = {.magic = ANSWER_MAGIC, .result = (uint32_t)result};
     header.size = result == kn_success ? answer.size : 0;
     snprintf(header.message, sizeof header.message, "%s", knLastError());
-    bool sent = WriteAll(answerFd, &header, sizeof header) &&
-                WriteAll(answerFd, answer.bytes, (size_t)header.size);
+    bool sent = knWriteAll(answerFd, &header, sizeof header) &&
+                knWriteAll(answerFd, answer.bytes, (size_t)header.size);
     fflush(NULL);
     // no atexit handlers, no leak check, no second flush of the parent's buffers
     _exit(sent ? 0 : 1);

@@ -96,8 +96,15 @@ static knResult CookSurface(Kitchen* k)
         return result == kn_success ? Refuse(k) : result;
     }
     EnterStage(k, kn_stageTetrahedralize);
-    return knTetrahedralize(&k->surface, k->cooked->report.cavityCount > 0, &o->tet, &k->tets,
-                            &k->cooked->tetStats);
+    result = knTetrahedralize(&k->surface, k->cooked->report.cavityCount > 0, &o->tet, &k->tets,
+                              &k->cooked->tetStats);
+    if (result != kn_success)
+    {
+        char reason[KN_MAX_MESSAGE];
+        snprintf(reason, sizeof reason, "%s", knLastError());
+        return knFail(result, "%s: %s", k->path, reason);
+    }
+    return kn_success;
 }
 
 // From ready-made tetrahedra: the doctor only judges their surface, for a repair would tear it off.

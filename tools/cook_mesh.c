@@ -59,8 +59,9 @@ static knResult FillSurface(const knTetMesh* mesh, const uint32_t* numbers, cons
 static knResult Renumber(const knTetMesh* mesh, knTetSoup* tets, knSoup* surface)
 {
     const knAllocator* a = &tets->allocator;
-    uint32_t* numbers = knAllocate(a, tets->nodeCount, sizeof(uint32_t));
-    knVec3* nodes = knAllocate(a, tets->nodeCount, sizeof(knVec3));
+    size_t nodeCount = tets->nodeCount;
+    uint32_t* numbers = knAllocate(a, nodeCount, sizeof(uint32_t));
+    knVec3* nodes = knAllocate(a, nodeCount, sizeof(knVec3));
     knResult result = numbers && nodes ? kn_success : kn_errorMemory;
     if (result == kn_success)
     {
@@ -82,8 +83,8 @@ static knResult Renumber(const knTetMesh* mesh, knTetSoup* tets, knSoup* surface
         memcpy(tets->nodes, nodes, usedCount * sizeof(knVec3));
         tets->nodeCount = usedCount;
     }
-    knRelease(a, nodes, tets->nodeCapacity, sizeof(knVec3));
-    knRelease(a, numbers, tets->nodeCapacity, sizeof(uint32_t));
+    knRelease(a, nodes, nodeCount, sizeof(knVec3));
+    knRelease(a, numbers, nodeCount, sizeof(uint32_t));
     return result;
 }
 

@@ -77,6 +77,9 @@ static void CheckFinite(knDoctor* doctor, bool* seen)
                    "coordinates must be numbers: export the file again");
 }
 
+// coordinates keep 24 bits: from here on, edges of a hundredth of the size have a few hundred steps
+#define FAR_SIZES 1000.0
+
 static void CheckScale(knDoctor* doctor)
 {
     knBox b = doctor->report->bounds;
@@ -95,6 +98,15 @@ static void CheckScale(knDoctor* doctor)
     knVec3 far = knMax(b.upper, knNeg(b.lower));
     float most = fmaxf(fmaxf(far.x, fabsf(b.lower.x)), fmaxf(far.y, far.z));
     most = fmaxf(fmaxf(most, fabsf(b.upper.x)), fmaxf(fabsf(b.upper.y), fabsf(b.upper.z)));
+    if ((double)most > FAR_SIZES * diagonal)
+    {
+        knDoctor_FoundTriangle(doctor, kn_defectScale, 0);
+        knDoctor_Judge(
+            doctor, kn_defectScale, kn_actionNone,
+            "the mesh lies %.3g of its own sizes from the origin, where single precision "
+            "is coarse: move it nearer in your modelling tool",
+            (double)most / diagonal);
+    }
     int exponent;
     frexp((double)most, &exponent);
     // only a power of two and no shift: every decision is exact for the file's own numbers. A

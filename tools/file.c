@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Zlib
-#define _POSIX_C_SOURCE 200809L // stat, fsync, mkstemp
+#define _XOPEN_SOURCE 700 // stat, fsync, mkstemp, realpath
 
 #include "file.h"
 
@@ -74,8 +74,15 @@ knResult knReadText(const char* path, const knAllocator* allocator, char** text,
     return result;
 }
 
-static bool WriteAll(int fd, const unsigned char* bytes, size_t size)
+bool knIsSameFile(const char* a, const char* b)
 {
+    struct stat s, t;
+    return stat(a, &s) == 0 && stat(b, &t) == 0 && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+}
+
+bool knWriteAll(int fd, const void* data, size_t size)
+{
+    const unsigned char* bytes = data;
     while (size > 0)
     {
         ssize_t written = write(fd, bytes, size);
@@ -93,15 +100,47 @@ static bool WriteAll(int fd, const unsigned char* bytes, size_t size)
     return true;
 }
 
+// The file that a name leads to, whether it exists or not.
+static knResult ResolveTarget(const char* path, char target[MAX_PATH])
+{
+    struct stat s;
+    bool exists = stat(path, &s) == 0;
+    if (exists && !S_ISREG(s.st_mode))
+    {
+        return knFail(kn_errorFile, "%s: cannot be written: it is not a plain file", path);
+    }
+    bool isLink = lstat(path, &s) == 0 && S_ISLNK(s.st_mode);
+    char* real = exists && isLink ? realpath(path, NULL) : NULL;
+    int length = snprintf(target, MAX_PATH, "%s", real ? real : path);
+    free(real);
+    if (length < 0 || length >= MAX_PATH || (isLink && !exists))
+    {
+        return knFail(kn_errorFile,
+                      "%s: cannot be written: the name is too long or a link to "
+                      "nowhere",
+                      path);
+    }
+    return kn_success;
+}
+
+// A short name of its own in the folder of the target: its name may be as long as names can be.
+static int OpenBeside(const char* target, char temporary[MAX_PATH])
+{
+    int folder = (int)(knFileName(target) - target);
+    int length = snprintf(temporary, MAX_PATH, "%.*s.knap-XXXXXX", folder, target);
+    errno = ENAMETOOLONG;
+    return length < 0 || length >= MAX_PATH ? -1 : mkstemp(temporary);
+}
+
 knResult knWriteFile(const char* path, const void* bytes, size_t size)
 {
-    char temporary[MAX_PATH];
-    int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    if (length < 0 || (size_t)length >= sizeof temporary)
+    char target[MAX_PATH], temporary[MAX_PATH];
+    knResult result = ResolveTarget(path, target);
+    if (result != kn_success)
     {
-        return knFail(kn_errorFile, "%s: the name is too long", path);
+        return result;
     }
-    int fd = mkstemp(temporary);
+    int fd = OpenBeside(target, temporary);
     if (fd < 0)
     {
         return knFail(kn_errorFile, "%s: cannot be written: %s", path, strerror(errno));
@@ -109,12 +148,16 @@ knResult knWriteFile(const char* path, const void* bytes, size_t size)
     // mkstemp makes it private; a cooked file is as readable as any other
     mode_t mask = umask(0);
     umask(mask);
-    bool good = WriteAll(fd, bytes, size) && fchmod(fd, 0666 & ~mask) == 0 && fsync(fd) == 0;
+    bool good = knWriteAll(fd, bytes, size) && fchmod(fd, 0666 & ~mask) == 0 && fsync(fd) == 0;
+    int reason = errno;
     good = (close(fd) == 0) && good;
-    good = good && rename(temporary, path) == 0;
+    if (good && rename(temporary, target) != 0)
+    {
+        good = false;
+        reason = errno;
+    }
     if (!good)
     {
-        int reason = errno;
         unlink(temporary);
         return knFail(kn_errorFile, "%s: cannot be written: %s", path, strerror(reason));
     }

@@ -19,6 +19,13 @@ knResult knCheckReadable(const char* path);
 // The whole file and a zero behind it; release with knRelease(allocator, *text, *size + 1, 1).
 knResult knReadText(const char* path, const knAllocator* allocator, char** text, size_t* size);
 
-// All or nothing: written beside the target, synced, then renamed over it. On failure the target is
-// as before and nothing is left behind.
+// Whether both names lead to the same existing file.
+bool knIsSameFile(const char* a, const char* b);
+
+// Writes all bytes or fails, whatever the signals.
+bool knWriteAll(int fd, const void* bytes, size_t size);
+
+// All or nothing: written beside the target, synced, then renamed over it; a link is followed, and
+// nothing but a plain file is replaced. On failure the target is as before and nothing is left
+// behind.
 knResult knWriteFile(const char* path, const void* bytes, size_t size);

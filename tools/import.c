@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MAX_SCENE_DEPTH 256
+#define MIN_FAN_CORNERS 32
 
 typedef struct Import
 {
@@ -18,7 +19,18 @@ typedef struct Import
     bool ignoreNormals; // the format has one per facet, which says nothing on smoothness
     knSoup soup;
     uint32_t sourceCount; // triangles met so far
+    struct Fan* fans;
+    size_t fanCount, fanCapacity;
 } Import;
+
+// A polygon with many corners, to be split from its middle: cut from corner to corner it would give
+// needles that no tetrahedron can stand on.
+typedef struct Fan
+{
+    const struct aiMesh* mesh;
+    unsigned* corners; // Assimp's own array
+    unsigned count;
+} Fan;
 
 typedef struct SoupHeader
 {
@@ -92,6 +104,104 @@ static knResult AddVertices(Import* import, const struct aiMesh* mesh, const str
     return kn_success;
 }
 
+static knVec3 FromAssimp(struct aiVector3D v)
+{
+    return knMakeVec3(v.x, v.y, v.z);
+}
+
+static knVec3 FanMiddle(const Fan* fan)
+{
+    knVec3 sum = {0.0f, 0.0f, 0.0f};
+    for (unsigned i = 0; i < fan->count; ++i)
+    {
+        sum = knAdd(sum, FromAssimp(fan->mesh->mVertices[fan->corners[i]]));
+    }
+    return knScale(1.0f / (float)fan->count, sum);
+}
+
+// The middle sees every side, all turning the same way.
+static bool IsStar(const Fan* fan)
+{
+    knVec3 middle = FanMiddle(fan);
+    knVec3 normal = {0.0f, 0.0f, 0.0f};
+    for (int pass = 0; pass < 2; ++pass)
+    {
+        for (unsigned i = 0; i < fan->count; ++i)
+        {
+            unsigned a = fan->corners[i], b = fan->corners[(i + 1) % fan->count];
+            if (a >= fan->mesh->mNumVertices || b >= fan->mesh->mNumVertices)
+            {
+                return false;
+            }
+            knVec3 turn = knCross(knSub(FromAssimp(fan->mesh->mVertices[a]), middle),
+                                  knSub(FromAssimp(fan->mesh->mVertices[b]), middle));
+            if (pass == 1 && !(knDot(turn, normal) > 0.0f))
+            {
+                return false;
+            }
+            normal = pass == 0 ? knAdd(normal, turn) : normal;
+        }
+    }
+    return true;
+}
+
+// Takes large star-shaped polygons out of the scene before Assimp splits the rest.
+static knResult TakeFans(Import* import, const struct aiMesh* mesh)
+{
+    for (unsigned i = 0; i < mesh->mNumFaces; ++i)
+    {
+        struct aiFace* face = &mesh->mFaces[i];
+        Fan fan = {mesh, face->mIndices, face->mNumIndices};
+        if (face->mNumIndices < MIN_FAN_CORNERS || !IsStar(&fan))
+        {
+            continue;
+        }
+        void* fans = import->fans;
+        knResult result =
+            knGrow(NULL, &fans, &import->fanCapacity, import->fanCount + 1, sizeof(Fan));
+        import->fans = fans;
+        if (result != kn_success)
+        {
+            return result;
+        }
+        import->fans[import->fanCount++] = fan;
+        // a face of one corner is a point, which nobody splits
+        face->mNumIndices = 1;
+    }
+    return kn_success;
+}
+
+static knResult AddFan(Import* import, const Fan* fan, const struct aiMatrix4x4* m, uint32_t first,
+                       uint32_t firstAttribute)
+{
+    knSoup* soup = &import->soup;
+    knVec3 middle = FanMiddle(fan);
+    knCornerAttribute sum = {0};
+    for (unsigned i = 0; i < fan->count; ++i)
+    {
+        const knCornerAttribute* a = &soup->attributes[firstAttribute + fan->corners[i]];
+        sum.normal = knAdd(sum.normal, a->normal);
+        sum.u += a->u / (float)fan->count;
+        sum.v += a->v / (float)fan->count;
+    }
+    sum.normal = knNormalize(sum.normal);
+    uint32_t center = 0, attribute = 0;
+    struct aiVector3D point = {middle.x, middle.y, middle.z};
+    knResult result = knSoup_AddPosition(soup, TransformPoint(m, point, import->scale), &center);
+    result = result == kn_success ? knSoup_AddAttribute(soup, sum, &attribute) : result;
+    bool mirror = IsMirror(m);
+    for (unsigned i = 0; result == kn_success && i < fan->count; ++i)
+    {
+        uint32_t a = fan->corners[mirror ? (i + 1) % fan->count : i];
+        uint32_t b = fan->corners[mirror ? i : (i + 1) % fan->count];
+        result =
+            knSoup_AddTriangle(soup, (knTriangle){{center, first + a, first + b}},
+                               (knTriangle){{attribute, firstAttribute + a, firstAttribute + b}},
+                               import->sourceCount++);
+    }
+    return result;
+}
+
 static knResult AddMesh(Import* import, const struct aiMesh* mesh, const struct aiMatrix4x4* m)
 {
     uint32_t first = (uint32_t)import->soup.positionCount;
@@ -120,6 +230,13 @@ static knResult AddMesh(Import* import, const struct aiMesh* mesh, const struct 
         result = inRange
                      ? knSoup_AddTriangle(&import->soup, triangle, corners, import->sourceCount++)
                      : knFail(kn_errorFormat, "face %u names a vertex that is not there", i);
+    }
+    for (size_t i = 0; result == kn_success && i < import->fanCount; ++i)
+    {
+        if (import->fans[i].mesh == mesh)
+        {
+            result = AddFan(import, &import->fans[i], m, first, firstAttribute);
+        }
     }
     return result;
 }
@@ -221,10 +338,34 @@ static knResult ReceiveSoup(const knBuffer* answer, knSoup* soup)
                : knFail(kn_errorProcess, "the importer sent triangles without vertices");
 }
 
+// Assimp takes the mark that some editors put before text for a part of the first line.
+static const struct aiScene* ReadScene(const char* path)
+{
+    char* text = NULL;
+    size_t size = 0;
+    bool isText = knHasEnding(path, ".obj") || knHasEnding(path, ".ply") ||
+                  knHasEnding(path, ".off") || knHasEnding(path, ".stl");
+    if (!isText || knReadText(path, NULL, &text, &size) != kn_success || size < 4 ||
+        memcmp(text, "\xEF\xBB\xBF", 3) != 0)
+    {
+        return aiImportFile(path, 0);
+    }
+    return aiImportFileFromMemory(text + 3, (unsigned)(size - 3), 0, strrchr(path, '.') + 1);
+}
+
 static knResult ImportContained(void* context, knBuffer* answer)
 {
     Import* import = context;
-    const struct aiScene* scene = aiImportFile(import->path, aiProcess_Triangulate);
+    const struct aiScene* scene = ReadScene(import->path);
+    for (unsigned i = 0; scene && i < scene->mNumMeshes; ++i)
+    {
+        knResult taken = TakeFans(import, scene->mMeshes[i]);
+        if (taken != kn_success)
+        {
+            return taken;
+        }
+    }
+    scene = scene ? aiApplyPostProcessing(scene, aiProcess_Triangulate) : NULL;
     if (!scene || !scene->mRootNode)
     {
         return knFail(kn_errorFormat, "%s", aiGetErrorString());

@@ -9,18 +9,40 @@ knJson knMakeJson(FILE* out)
     return (knJson){.out = out};
 }
 
+// The length of the UTF-8 character that begins here, 0 when it is none.
+static int CharacterLength(const unsigned char* c)
+{
+    int length = c[0] < 0x80 ? 1 : (c[0] >= 0xC2 && c[0] < 0xE0 ? 2 : (c[0] < 0xF0 ? 3 : 4));
+    bool good = c[0] < 0x80 || (c[0] >= 0xC2 && c[0] <= 0xF4);
+    for (int i = 1; good && i < length; ++i)
+    {
+        good = (c[i] & 0xC0) == 0x80;
+    }
+    // no longer than needed, no surrogates, nothing past the last character
+    good = good && !(c[0] == 0xE0 && c[1] < 0xA0) && !(c[0] == 0xED && c[1] > 0x9F) &&
+           !(c[0] == 0xF0 && c[1] < 0x90) && !(c[0] == 0xF4 && c[1] > 0x8F);
+    return good ? length : 0;
+}
+
 static void PutString(FILE* out, const char* text)
 {
     fputc('"', out);
     for (const unsigned char* c = (const unsigned char*)text; *c; ++c)
     {
+        int length = CharacterLength(c);
+        if (length > 1)
+        {
+            fwrite(c, 1, (size_t)length, out);
+            c += length - 1;
+            continue;
+        }
         if (*c == '"' || *c == '\\')
         {
             fprintf(out, "\\%c", *c);
         }
         else if (*c < ' ' || *c > '~')
         {
-            // names that are not ASCII pass as bytes; they stay valid JSON, if not always readable
+            // control characters, and bytes that are no UTF-8: valid JSON, if not readable
             fprintf(out, "\\u%04x", *c);
         }
         else

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Zlib
+#define _POSIX_C_SOURCE 200809L // fcntl
+
 #include "command.h"
 #include "predicates.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct Command
 {
@@ -35,15 +38,42 @@ static int PrintHelp(FILE* out)
     return out == stdout ? kn_exitOk : kn_exitUsage;
 }
 
+// What was printed must have arrived: a full disk is no success.
+static int Finish(int code)
+{
+    bool lost = fflush(stdout) != 0 || ferror(stdout);
+    if (lost)
+    {
+        fprintf(stderr, "knap: the output could not be written\n");
+    }
+    return lost && code == kn_exitOk ? kn_exitUnwritable : code;
+}
+
+// A closed descriptor would be given to the first file opened; a full disk or a closed pipe is an
+// error to report, not a signal to die of.
+static void SetUpProcess(void)
+{
+    for (int fd = 0; fd < 3; ++fd)
+    {
+        if (fcntl(fd, F_GETFD) == -1)
+        {
+            (void)!open("/dev/null", O_RDWR);
+        }
+    }
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+}
+
 int main(int argc, char** argv)
 {
+    SetUpProcess();
     knInitPredicates();
     const char* name = argc > 1 ? argv[1] : "";
     for (int i = 0; i < commandCount; ++i)
     {
         if (strcmp(name, commands[i].name) == 0)
         {
-            return commands[i].run(argc - 1, argv + 1);
+            return Finish(commands[i].run(argc - 1, argv + 1));
         }
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0)

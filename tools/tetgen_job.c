@@ -87,6 +87,7 @@ void knDestroyTetJob(knTetJob* job)
 {
     knRelease(job->allocator, job->points, job->pointCapacity, sizeof(double));
     knRelease(job->allocator, job->surfaceEdges, job->surfaceEdgeCount, sizeof(uint64_t));
+    knRelease(job->allocator, job->holes, job->holeCapacity, sizeof(double));
 }
 
 knResult knTetJob_SetUp(knTetJob* job)
@@ -116,7 +117,7 @@ static knResult RunContained(void* context, knBuffer* answer)
                            .triangles = (const int*)job->surface->triangles,
                            .triangleCount = (int)job->surface->triangleCount,
                            .holes = job->holes,
-                           .holeCount = job->holeCount,
+                           .holeCount = (int)job->holeCount,
                            .switches = job->switches};
     knTetgenOutput output = {0};
     knResult result = knRunTetgen(&input, &output);

@@ -5,8 +5,6 @@
 
 #include "tetrahedralize.h"
 
-#define KN_MAX_HOLES 256
-
 // TetGen works in a frame of its own, with coordinates up to 1: its tolerances are absolute in
 // places. The scale is a power of two, so that the way back is exact.
 typedef struct knTetJob
@@ -21,8 +19,8 @@ typedef struct knTetJob
     size_t pointCount, pointCapacity;
     uint64_t* surfaceEdges; // lower vertex in the upper half, ascending; 3 per triangle, each twice
     size_t surfaceEdgeCount;
-    double holes[3 * KN_MAX_HOLES];
-    int holeCount;
+    double* holes; // 3 per hollow
+    size_t holeCount, holeCapacity;
     char switches[64];
 } knTetJob;
 

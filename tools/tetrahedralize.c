@@ -203,8 +203,72 @@ static double WindingNumber(const knTetJob* job, knDVec3 p)
     return sum / (4.0 * pi);
 }
 
-// One rough run marks the regions; those that the surface does not wind around are hollow, and the
-// middle of their largest tetrahedron is a point that TetGen can carve from.
+static knResult AddHole(knTetJob* job, knDVec3 p)
+{
+    void* holes = job->holes;
+    knResult result =
+        knGrow(job->allocator, &holes, &job->holeCapacity, 3 * job->holeCount + 3, sizeof(double));
+    job->holes = holes;
+    if (result == kn_success)
+    {
+        double* hole = job->holes + 3 * job->holeCount++;
+        hole[0] = p.x;
+        hole[1] = p.y;
+        hole[2] = p.z;
+    }
+    return result;
+}
+
+// A region and the middle of its largest tetrahedron.
+typedef struct Region
+{
+    double volume6;
+    knDVec3 center;
+} Region;
+
+static void MeasureRegions(const knRawTets* raw, Region* regions, size_t regionCount)
+{
+    memset(regions, 0, regionCount * sizeof(Region));
+    for (size_t i = 0; i < raw->tetCount; ++i)
+    {
+        knDVec3 center;
+        double volume6 = fabs(RawVolume6(raw, i, &center));
+        size_t region = (size_t)raw->regions[i];
+        if (region < regionCount && volume6 > regions[region].volume6)
+        {
+            regions[region] = (Region){volume6, center};
+        }
+    }
+}
+
+// Those that the surface does not wind around are hollow.
+static knResult AddHollows(knTetJob* job, const knRawTets* raw)
+{
+    int most = 0;
+    for (size_t i = 0; i < raw->tetCount; ++i)
+    {
+        most = raw->regions[i] > most ? raw->regions[i] : most;
+    }
+    size_t count = (size_t)most < raw->tetCount ? (size_t)most + 1 : raw->tetCount + 1;
+    Region* regions = knAllocate(job->allocator, count, sizeof(Region));
+    if (!regions)
+    {
+        return kn_errorMemory;
+    }
+    MeasureRegions(raw, regions, count);
+    knResult result = kn_success;
+    for (size_t i = 0; result == kn_success && i < count; ++i)
+    {
+        if (regions[i].volume6 > 0.0 && fabs(WindingNumber(job, regions[i].center)) < 0.5)
+        {
+            result = AddHole(job, regions[i].center);
+        }
+    }
+    knRelease(job->allocator, regions, count, sizeof(Region));
+    return result;
+}
+
+// One rough run marks the regions; a point in each hollow one is where TetGen carves from.
 static knResult FindHollows(knTetJob* job)
 {
     knRawTets raw;
@@ -214,34 +278,7 @@ static knResult FindHollows(knTetJob* job)
     {
         return Explain(result, &report);
     }
-    double largest[KN_MAX_HOLES + 1] = {0.0};
-    knDVec3 centers[KN_MAX_HOLES + 1];
-    for (size_t i = 0; raw.regions && i < raw.tetCount; ++i)
-    {
-        knDVec3 center;
-        double volume = fabs(RawVolume6(&raw, i, &center));
-        int region = raw.regions[i];
-        if (region < 1 || region > KN_MAX_HOLES)
-        {
-            result = knFail(kn_errorLimit, "more than %d separate insides", KN_MAX_HOLES);
-            break;
-        }
-        if (volume > largest[region])
-        {
-            largest[region] = volume;
-            centers[region] = center;
-        }
-    }
-    for (int region = 1; result == kn_success && region <= KN_MAX_HOLES; ++region)
-    {
-        if (largest[region] > 0.0 && fabs(WindingNumber(job, centers[region])) < 0.5)
-        {
-            double* hole = job->holes + 3 * job->holeCount++;
-            hole[0] = centers[region].x;
-            hole[1] = centers[region].y;
-            hole[2] = centers[region].z;
-        }
-    }
+    result = raw.regions ? AddHollows(job, &raw) : kn_success;
     knDestroyRawTets(job, &raw);
     return result;
 }
@@ -421,40 +458,47 @@ static knResult AddMiddles(knTetJob* job, const knRawTets* raw)
     return result;
 }
 
-// The lattice first, for it settles most in one run; then the edges that are still too long.
+// The lattice first, for it settles most in one run; then the edges that are still too long, as
+// long as a round leaves clearly fewer of them.
 static knResult Refine(knTetJob* job, double maxVolume, knRawTets* raw)
 {
-    knResult result = kn_success;
-    for (int round = 0; round < MAX_REFINE_ROUNDS && Measure(job, raw) > 0; ++round)
+    uint32_t last = UINT32_MAX;
+    for (int round = 0; round < MAX_REFINE_ROUNDS; ++round)
     {
+        uint32_t count = Measure(job, raw);
+        bool late = job->stats->seconds > job->options->limits.seconds;
+        bool slow = round > 2 && (double)count > 0.7 * (double)last;
+        if (count == 0 || late || slow)
+        {
+            return kn_success;
+        }
+        last = count;
         size_t before = job->pointCount;
-        result = round == 0 ? AddLattice(job, raw) : AddMiddles(job, raw);
+        knResult result = round == 0 ? AddLattice(job, raw) : AddMiddles(job, raw);
+        if (result == kn_success && job->pointCount > before)
+        {
+            knRawTets refined;
+            result = RunWithQuality(job, maxVolume, &refined);
+            if (result != kn_success && result != kn_errorMemory)
+            {
+                // the mesh at hand is sound, only coarser than asked for
+                job->pointCount = before;
+                return kn_success;
+            }
+            if (result == kn_success)
+            {
+                job->stats->addedPoints += (uint32_t)(job->pointCount - before);
+                knDestroyRawTets(job, raw);
+                *raw = refined;
+            }
+        }
         if (result != kn_success)
         {
             return result;
         }
-        if (job->pointCount == before && round > 0)
-        {
-            return kn_success;
-        }
-        if (job->pointCount == before)
-        {
-            continue;
-        }
-        knRawTets refined;
-        bool late = job->stats->seconds > job->options->limits.seconds;
-        result = late ? kn_errorLimit : RunWithQuality(job, maxVolume, &refined);
-        if (result != kn_success)
-        {
-            // the mesh at hand is sound, only coarser than asked for
-            job->pointCount = before;
-            return result == kn_errorMemory ? result : kn_success;
-        }
-        job->stats->addedPoints += (uint32_t)(job->pointCount - before);
-        knDestroyRawTets(job, raw);
-        *raw = refined;
     }
-    return result;
+    Measure(job, raw);
+    return kn_success;
 }
 
 static double SurfaceVolumeInFrame(const knTetJob* job)
