@@ -505,6 +505,50 @@ static void SwappingThePiecesSwapsTheSides(void** state)
     CloseModel(&bunny);
 }
 
+// One at a time or eight at once: the same contacts, to the bit.
+static void WideInstructionsChangeNothing(void** state)
+{
+    (void)state;
+    TestModel bunny = OpenDemoModel("bunny");
+    knFamily* wide = MakeFamily(&bunny);
+    knFamilyDef def = knDefaultFamilyDef();
+    def.model = bunny.model;
+    def.scalar = true;
+    knFamily* scalar = NULL;
+    assert_int_equal(knCreateFamily(&scalar, &def, NULL), kn_success);
+    BreakInto(wide, 10, 21);
+    BreakInto(scalar, 10, 21);
+    uint32_t pieces[64];
+    uint32_t count = ListPieces(wide, pieces, 64);
+    knContactLimits limits = knDefaultContactLimits();
+    knRandom random = knMakeRandom(22);
+    uint32_t total = 0;
+    for (int i = 0; i < 200; ++i)
+    {
+        limits.full = i % 4 == 0;
+        uint32_t a = pieces[knRandom_Below(&random, count)];
+        uint32_t b = pieces[knRandom_Below(&random, count)];
+        knQueryPiece p = {wide, a, knIdentityTransform()}, q = {wide, b, knIdentityTransform()};
+        q.transform = RandomPose(&random, &q, &p);
+        knPairResult one, two;
+        knPairState s = {0}, t = {0};
+        assert_int_equal(Query(&p, &q, &limits, &s, contacts, &one), kn_success);
+        p.family = scalar;
+        q.family = scalar;
+        assert_int_equal(Query(&p, &q, &limits, &t, others, &two), kn_success);
+        assert_int_equal(one.count, two.count);
+        for (uint32_t k = 0; k < one.count; ++k)
+        {
+            assert_memory_equal(&contacts[k].contact, &others[k].contact, sizeof(knContact));
+        }
+        total += one.count;
+    }
+    assert_true(total > 500);
+    knDestroyFamily(wide);
+    knDestroyFamily(scalar);
+    CloseModel(&bunny);
+}
+
 static void BadArgumentsAreNamed(void** state)
 {
     (void)state;
@@ -545,6 +589,7 @@ int main(void)
         cmocka_unit_test(AShardInACrackGetsTheRightNormal),
         cmocka_unit_test(ABallPassesThroughAHole),
         cmocka_unit_test(SwappingThePiecesSwapsTheSides),
+        cmocka_unit_test(WideInstructionsChangeNothing),
         cmocka_unit_test(BadArgumentsAreNamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
