@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Zlib
 #include "knap/mesh.h"
 
-// Sums moments about one point near the mesh, not about the frame's origin: a mesh far away would
-// lose the inertia in rounding.
-typedef struct Moments
+static void AddSquare(knDSym3* m, double s, knDVec3 r)
 {
-    double volume;
-    knDVec3 first;
-    knDSym3 second; // integral of r r^T
-} Moments;
+    m->xx += s * r.x * r.x;
+    m->yy += s * r.y * r.y;
+    m->zz += s * r.z * r.z;
+    m->xy += s * r.x * r.y;
+    m->xz += s * r.x * r.z;
+    m->yz += s * r.y * r.z;
+}
 
-// Of a tetrahedron with the corners o + a, o + b, o + c, o + d, relative to o.
-static void AddTet(Moments* m, const knDVec3 r[4])
+void knMoments_AddTet(knMoments* m, const knDVec3 r[4])
 {
     knDVec3 u = knDSub(r[1], r[0]);
     knDVec3 v = knDSub(r[2], r[0]);
@@ -22,27 +22,17 @@ static void AddTet(Moments* m, const knDVec3 r[4])
     m->first = knDAdd(m->first, knDScale(volume / 4.0, sum));
     // exact for linear shape functions: (sum sum^T + sum of r r^T) / 20
     double s = volume / 20.0;
-    m->second.xx += s * sum.x * sum.x;
-    m->second.yy += s * sum.y * sum.y;
-    m->second.zz += s * sum.z * sum.z;
-    m->second.xy += s * sum.x * sum.y;
-    m->second.xz += s * sum.x * sum.z;
-    m->second.yz += s * sum.y * sum.z;
+    AddSquare(&m->second, s, sum);
     for (int i = 0; i < 4; ++i)
     {
-        m->second.xx += s * r[i].x * r[i].x;
-        m->second.yy += s * r[i].y * r[i].y;
-        m->second.zz += s * r[i].z * r[i].z;
-        m->second.xy += s * r[i].x * r[i].y;
-        m->second.xz += s * r[i].x * r[i].z;
-        m->second.yz += s * r[i].y * r[i].z;
+        AddSquare(&m->second, s, r[i]);
     }
 }
 
-static knMassProperties Finish(const Moments* m, knDVec3 origin, double density)
+knMassProperties knMoments_Finish(const knMoments* m, knDVec3 origin, double density)
 {
-    knDVec3 c = m->volume > 0.0 ? knDScale(1.0 / m->volume, m->first) : knMakeDVec3(0.0, 0.0, 0.0);
     double v = m->volume;
+    knDVec3 c = v > 0.0 ? knDScale(1.0 / v, m->first) : knMakeDVec3(0.0, 0.0, 0.0);
     double xx = m->second.xx - v * c.x * c.x;
     double yy = m->second.yy - v * c.y * c.y;
     double zz = m->second.zz - v * c.z * c.z;
@@ -59,7 +49,7 @@ static knMassProperties Finish(const Moments* m, knDVec3 origin, double density)
 knMassProperties knTetMesh_MassProperties(const knTetMesh* mesh, double density)
 {
     knDVec3 origin = knToDouble(mesh->nodes[0]);
-    Moments m = {0};
+    knMoments m = {0};
     for (uint32_t t = 0; t < mesh->tetCount; ++t)
     {
         knDVec3 r[4];
@@ -67,9 +57,9 @@ knMassProperties knTetMesh_MassProperties(const knTetMesh* mesh, double density)
         {
             r[i] = knDSub(knToDouble(mesh->nodes[mesh->tets[t].v[i]]), origin);
         }
-        AddTet(&m, r);
+        knMoments_AddTet(&m, r);
     }
-    return Finish(&m, origin, density);
+    return knMoments_Finish(&m, origin, density);
 }
 
 double knSurfaceVolume(const knVec3* positions, const knTriangle* triangles, uint32_t count)

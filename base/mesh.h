@@ -90,6 +90,19 @@ typedef struct knMassProperties
     knDSym3 inertia; // about the centre, kg m^2
 } knMassProperties;
 
+// Sums over parts about one point near them, not about the frame's origin: a mesh far away would
+// lose its inertia in rounding. Zero at first.
+typedef struct knMoments
+{
+    double volume;
+    knDVec3 first;
+    knDSym3 second; // integral of r r^T
+} knMoments;
+
+// The corners are relative to the point; positive volume as knTetVolume6.
+KN_API void knMoments_AddTet(knMoments* moments, const knDVec3 corners[4]);
+KN_API knMassProperties knMoments_Finish(const knMoments* moments, knDVec3 origin, double density);
+
 // Owns what knBuildTetMesh derives. The nodes and tetrahedra stay the caller's.
 typedef struct knTetMeshStore
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void SortNumbers(uint32_t* numbers, uint32_t count, uint32_t* scratch)
+void knCut_SortNumbers(uint32_t* numbers, uint32_t count, uint32_t* scratch)
 {
     // an even number of passes ends where it began
     for (int shift = 0; shift < 32; shift += 8)
@@ -86,7 +86,7 @@ static knResult CollectCrossed(Plan* plan)
         return kn_errorMemory;
     }
     plan->crossedCount = VisitCrossed(plan, plan->crossedTets);
-    SortNumbers(plan->crossedTets, count, scratch);
+    knCut_SortNumbers(plan->crossedTets, count, scratch);
     return kn_success;
 }
 
@@ -187,15 +187,16 @@ static uint32_t CountNewRecords(const Plan* plan)
     return count;
 }
 
-// Everything that can fail comes before the tetrahedra; the points are taken back by RollBack.
-knResult ApplyCuts(Plan* plan)
+// Everything that can fail comes before the tetrahedra; the points are taken back by
+// knCut_RollBack.
+knResult knCut_ApplyCuts(Plan* plan)
 {
     knCutStore* store = plan->store;
     plan->firstPoint = store->pointCount;
     plan->firstCut = store->cutCount;
     plan->crossedCount = 0;
     plan->tooFine = false;
-    knResult result = CollectCutEdges(plan);
+    knResult result = knCut_CollectCutEdges(plan);
     if (result == kn_success && plan->edgeCutCount > store->pointCapacity - store->pointCount)
     {
         result = knCutStore_Reserve(store, plan->edgeCutCount, 0);
@@ -204,7 +205,7 @@ knResult ApplyCuts(Plan* plan)
     {
         return result;
     }
-    ClampAndPlacePoints(plan);
+    knCut_ClampAndPlacePoints(plan);
     result = CollectCrossed(plan);
     uint32_t recordCount = result == kn_success ? CountNewRecords(plan) : 0;
     if (result == kn_success && recordCount > store->cutCapacity - store->cutCount)
@@ -224,7 +225,7 @@ knResult ApplyCuts(Plan* plan)
     return kn_success;
 }
 
-void RollBack(Plan* plan)
+void knCut_RollBack(Plan* plan)
 {
     knCutStore* store = plan->store;
     for (uint32_t i = plan->firstPoint; i < store->pointCount; ++i)

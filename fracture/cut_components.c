@@ -91,7 +91,7 @@ static void ListSlots(Plan* plan)
     plan->starts[0] = 0;
 }
 
-knResult FindComponents(Plan* plan)
+knResult knCut_FindComponents(Plan* plan)
 {
     for (uint32_t i = 0; i < plan->nodeCount; ++i)
     {
@@ -112,7 +112,7 @@ knResult FindComponents(Plan* plan)
     return kn_success;
 }
 
-uint8_t ComponentMask(const Plan* plan, uint32_t tet, uint32_t component)
+uint8_t knCut_ComponentMask(const Plan* plan, uint32_t tet, uint32_t component)
 {
     const uint32_t* v = plan->mesh->tets[tet].v;
     uint8_t mask = 0;

@@ -56,10 +56,10 @@ static void Interpolate(const Build* build, const Polygon* polygon, const knRegi
     *corner = sum;
 }
 
-void MakeCorners(const Build* build, const Polygon* polygon, knCornerAttribute* corners)
+void knCut_MakeCorners(const Build* build, const Polygon* polygon, knCornerAttribute* corners)
 {
     const knRegionFace* face = polygon->face;
-    knDVec3 area = FaceArea2(polygon->region, face);
+    knDVec3 area = knCut_FaceArea2(polygon->region, face);
     double length = knDLength(area);
     knVec3 normal = length > 0.0 ? knToFloat(knDScale(1.0 / length, area)) : (knVec3){0};
     bool hasAttributes = face->source < 4 && polygon->triangle != KN_NONE &&
@@ -80,7 +80,7 @@ void MakeCorners(const Build* build, const Polygon* polygon, knCornerAttribute* 
 }
 
 // Weighted by area: the sum of cross products does it.
-knResult SmoothCracks(Build* build)
+knResult knCut_SmoothCracks(Build* build)
 {
     knVec3* sums = knArena_Allocate(build->arena, build->vertexCount, sizeof(knVec3));
     if (!sums)

@@ -22,7 +22,7 @@ static void VisitCutEdges(const Plan* plan, uint32_t* cursors, EdgeCut* cuts)
             uint32_t b = plan->groups[SlotOf(plan, other)];
             if (a != b)
             {
-                uint32_t group = PartingGroup(plan->parents, a, b);
+                uint32_t group = knCut_PartingGroup(plan->parents, a, b);
                 if (cuts)
                 {
                     cuts[cursors[group]] = (EdgeCut){.edge = edge, .group = group};
@@ -33,7 +33,7 @@ static void VisitCutEdges(const Plan* plan, uint32_t* cursors, EdgeCut* cuts)
     }
 }
 
-knResult CollectCutEdges(Plan* plan)
+knResult knCut_CollectCutEdges(Plan* plan)
 {
     uint32_t* cursors = knArena_Allocate(plan->arena, plan->groupCount, sizeof(uint32_t));
     if (!cursors)
@@ -80,7 +80,7 @@ static float EvaluateRun(Plan* plan, const EdgeCut* cuts, uint32_t count)
         if (plan->stamps[slot] != cuts->group)
         {
             plan->stamps[slot] = cuts->group;
-            float size = fabsf(EvaluateCut(plan, cuts->group, slot));
+            float size = fabsf(knCut_EvaluateCut(plan, cuts->group, slot));
             size = size < FLT_MAX ? size : FLT_MAX; // a NaN as well
             plan->phi[slot] = LeavesWith(plan, slot, cuts->group) ? -size : size;
             most = fmaxf(most, size);
@@ -158,7 +158,7 @@ static void PlaceRun(Plan* plan, EdgeCut* cuts, uint32_t count)
     }
 }
 
-void ClampAndPlacePoints(Plan* plan)
+void knCut_ClampAndPlacePoints(Plan* plan)
 {
     memset(plan->stamps, 0xFF, plan->nodeCount * sizeof(uint32_t));
     for (uint32_t first = 0; first < plan->edgeCutCount;)

@@ -3,7 +3,7 @@
 
 #include "knap/random.h"
 
-uint32_t CountGroups(const knSplitDef* def)
+uint32_t knCut_CountGroups(const knSplitDef* def)
 {
     switch (def->kind)
     {
@@ -43,8 +43,8 @@ static knResult PrepareSectors(Plan* plan)
     {
         double jitter = (double)def->jitter * (2.0 * knRandom_Double(&random) - 1.0);
         double share = ((double)s + jitter) / (double)def->sectorCount;
-        SineCosine((double)def->angle + 6.283185307179586 * share, &sectors->starts[s][1],
-                   &sectors->starts[s][0]);
+        knCut_SineCosine((double)def->angle + 6.283185307179586 * share, &sectors->starts[s][1],
+                         &sectors->starts[s][0]);
         for (uint32_t r = 0; r < def->ringCount; ++r)
         {
             float step = def->radii[r] - (r > 0 ? def->radii[r - 1] : 0.0f);
@@ -66,9 +66,9 @@ static uint32_t RadialParent(const knSplitDef* def, uint32_t group)
     return ring == 0 ? (group - def->sectorCount) / def->ringCount : group - 1;
 }
 
-knResult PrepareGroups(Plan* plan)
+knResult knCut_PrepareGroups(Plan* plan)
 {
-    plan->groupCount = CountGroups(plan->def);
+    plan->groupCount = knCut_CountGroups(plan->def);
     plan->parents = knArena_Allocate(plan->arena, plan->groupCount, sizeof(uint32_t));
     if (!plan->parents)
     {
@@ -81,7 +81,7 @@ knResult PrepareGroups(Plan* plan)
     return plan->def->kind == kn_splitRadial ? PrepareSectors(plan) : kn_success;
 }
 
-uint32_t PartingGroup(const uint32_t* parents, uint32_t a, uint32_t b)
+uint32_t knCut_PartingGroup(const uint32_t* parents, uint32_t a, uint32_t b)
 {
     // a parent has the lower number, so the last one replaced left first
     uint32_t last = 0;
@@ -108,7 +108,7 @@ static float Noise(const knSplitDef* def, knVec3 p, uint32_t group)
         return 0.0f;
     }
     uint64_t seed = def->seed + 0xD1B54A32D192ED03u * group;
-    return def->roughness * ValueNoise(knScale(1.0f / def->roughnessSize, p), seed);
+    return def->roughness * knCut_ValueNoise(knScale(1.0f / def->roughnessSize, p), seed);
 }
 
 // Distance to a site, with the noise that makes its cell rough.
@@ -177,7 +177,7 @@ static float RadialFunction(const Plan* plan, uint32_t group, knVec3 p)
     return (float)sqrt(x * x + y * y) - plan->sectors.radii[sector * def->ringCount + ring];
 }
 
-float EvaluateCut(const Plan* plan, uint32_t group, uint32_t slot)
+float knCut_EvaluateCut(const Plan* plan, uint32_t group, uint32_t slot)
 {
     const knSplitDef* def = plan->def;
     knVec3 p = plan->mesh->nodes[plan->nodes[slot]];
@@ -212,7 +212,7 @@ static uint32_t GroupOf(const Plan* plan, uint32_t slot)
     uint32_t group = 0;
     for (uint32_t g = 1; g < plan->groupCount; ++g)
     {
-        if (plan->parents[g] == group && EvaluateCut(plan, g, slot) < 0.0f)
+        if (plan->parents[g] == group && knCut_EvaluateCut(plan, g, slot) < 0.0f)
         {
             group = g;
         }
@@ -220,7 +220,7 @@ static uint32_t GroupOf(const Plan* plan, uint32_t slot)
     return group;
 }
 
-void AssignGroups(Plan* plan)
+void knCut_AssignGroups(Plan* plan)
 {
     for (uint32_t i = 0; i < plan->nodeCount; ++i)
     {

@@ -1,34 +1,6 @@
 // SPDX-License-Identifier: Zlib
 #include "fracture/cutting_internal.h"
 
-static void AddSquare(knDSym3* m, double s, knDVec3 r)
-{
-    m->xx += s * r.x * r.x;
-    m->yy += s * r.y * r.y;
-    m->zz += s * r.z * r.z;
-    m->xy += s * r.x * r.y;
-    m->xz += s * r.x * r.z;
-    m->yz += s * r.y * r.z;
-}
-
-void AddTetMoments(Moments* m, const knDVec3 r[4])
-{
-    knDVec3 u = knDSub(r[1], r[0]);
-    knDVec3 v = knDSub(r[2], r[0]);
-    knDVec3 w = knDSub(r[3], r[0]);
-    double volume = knDDot(knDCross(u, v), w) / 6.0;
-    knDVec3 sum = knDAdd(knDAdd(r[0], r[1]), knDAdd(r[2], r[3]));
-    m->volume += volume;
-    m->first = knDAdd(m->first, knDScale(volume / 4.0, sum));
-    // exact for linear shape functions: (sum sum^T + sum of r r^T) / 20
-    double s = volume / 20.0;
-    AddSquare(&m->second, s, sum);
-    for (int i = 0; i < 4; ++i)
-    {
-        AddSquare(&m->second, s, r[i]);
-    }
-}
-
 static bool FaceHolds(const knRegionFace* face, uint8_t vertex)
 {
     bool holds = false;
@@ -39,8 +11,8 @@ static bool FaceHolds(const knRegionFace* face, uint8_t vertex)
     return holds;
 }
 
-void AddRegionMoments(Moments* m, const knTetRegion* region, const knVec3 corners[4],
-                      knDVec3 origin)
+void knCut_AddRegionMoments(Moments* m, const knTetRegion* region, const knVec3 corners[4],
+                            knDVec3 origin)
 {
     // from the weights: the parts of a tetrahedron then fill it to the last bits
     knDVec3 points[KN_MAX_REGION_VERTICES];
@@ -64,34 +36,17 @@ void AddRegionMoments(Moments* m, const knTetRegion* region, const knVec3 corner
             // apex behind the face: positive volume for a face that turns outwards
             const knDVec3 r[4] = {points[0], points[face->loop[0]], points[face->loop[i]],
                                   points[face->loop[i + 1]]};
-            AddTetMoments(m, r);
+            knMoments_AddTet(&m->sums, r);
         }
     }
 }
 
-knMassProperties FinishMoments(const Moments* m, knDVec3 origin, double density)
-{
-    double v = m->volume;
-    knDVec3 c = v > 0.0 ? knDScale(1.0 / v, m->first) : knMakeDVec3(0.0, 0.0, 0.0);
-    double xx = m->second.xx - v * c.x * c.x;
-    double yy = m->second.yy - v * c.y * c.y;
-    double zz = m->second.zz - v * c.z * c.z;
-    knMassProperties p = {.volume = v, .mass = density * v, .center = knDAdd(origin, c)};
-    p.inertia.xx = density * (yy + zz);
-    p.inertia.yy = density * (xx + zz);
-    p.inertia.zz = density * (xx + yy);
-    p.inertia.xy = -density * (m->second.xy - v * c.x * c.y);
-    p.inertia.xz = -density * (m->second.xz - v * c.x * c.z);
-    p.inertia.yz = -density * (m->second.yz - v * c.y * c.z);
-    return p;
-}
-
-knDVec3 PlanOrigin(const Plan* plan)
+knDVec3 knCut_PlanOrigin(const Plan* plan)
 {
     return plan->set->fragments[plan->fragment].mass.center;
 }
 
-knDVec3 FaceArea2(const knTetRegion* region, const knRegionFace* face)
+knDVec3 knCut_FaceArea2(const knTetRegion* region, const knRegionFace* face)
 {
     knDVec3 a = knToDouble(region->vertices[face->loop[0]].position);
     knDVec3 sum = {0.0, 0.0, 0.0};
@@ -121,7 +76,7 @@ static double TriangleQuality(knDVec3 a, knDVec3 b, knDVec3 c)
     return longest > 0.0 ? knDDot(n, n) / (longest * longest) : 0.0;
 }
 
-int BestFan(const knTetRegion* region, const knRegionFace* face, double* quality)
+int knCut_BestFan(const knTetRegion* region, const knRegionFace* face, double* quality)
 {
     knDVec3 p[KN_MAX_REGION_LOOP];
     for (int i = 0; i < face->count; ++i)
@@ -201,7 +156,8 @@ static void JudgeNewFaces(Plan* plan, uint32_t tet, const knTetRegion* region)
         {
             isNew = true;
             bool below = (region->mask & cut->below[p]) != 0;
-            plan->crackArea += below ? 0.5 * knDLength(FaceArea2(region, &region->faces[f])) : 0.0;
+            plan->crackArea +=
+                below ? 0.5 * knDLength(knCut_FaceArea2(region, &region->faces[f])) : 0.0;
         }
     }
     plan->tooFine |= isNew && IsTooFine(region);
@@ -210,7 +166,7 @@ static void JudgeNewFaces(Plan* plan, uint32_t tet, const knTetRegion* region)
 static void AddCutTet(Plan* plan, uint32_t tet, uint32_t slot, knDVec3 origin)
 {
     uint32_t component = plan->components[slot];
-    uint8_t mask = ComponentMask(plan, tet, component);
+    uint8_t mask = knCut_ComponentMask(plan, tet, component);
     const uint32_t* v = plan->mesh->tets[tet].v;
     // once for each part: from its first corner
     uint8_t lowest = (uint8_t)(mask & -mask);
@@ -222,7 +178,7 @@ static void AddCutTet(Plan* plan, uint32_t tet, uint32_t slot, knDVec3 origin)
                                        plan->mesh->nodes[v[2]], plan->mesh->nodes[v[3]]};
             knTetRegion region;
             knCutStore_Region(plan->store, plan->mesh, tet, mask, &region);
-            AddRegionMoments(&plan->moments[component], &region, corners, origin);
+            knCut_AddRegionMoments(&plan->moments[component], &region, corners, origin);
             JudgeNewFaces(plan, tet, &region);
         }
     }
@@ -249,12 +205,12 @@ static void AddStar(Plan* plan, uint32_t slot, knDVec3 origin)
             {
                 r[i] = knDSub(knToDouble(mesh->nodes[mesh->tets[tet].v[i]]), origin);
             }
-            AddTetMoments(m, r);
+            knMoments_AddTet(&m->sums, r);
         }
     }
 }
 
-knResult MeasureComponents(Plan* plan)
+knResult knCut_MeasureComponents(Plan* plan)
 {
     plan->moments = knArena_Allocate(plan->arena, plan->componentCount, sizeof(Moments));
     if (!plan->moments)
@@ -268,7 +224,7 @@ knResult MeasureComponents(Plan* plan)
     }
     for (uint32_t slot = 0; slot < plan->nodeCount; ++slot)
     {
-        AddStar(plan, slot, PlanOrigin(plan));
+        AddStar(plan, slot, knCut_PlanOrigin(plan));
     }
     return kn_success;
 }

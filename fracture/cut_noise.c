@@ -16,7 +16,7 @@ static float Ease(float t)
     return t * t * (3.0f - 2.0f * t);
 }
 
-float ValueNoise(knVec3 p, uint64_t seed)
+float knCut_ValueNoise(knVec3 p, uint64_t seed)
 {
     const float xyz[3] = {p.x, p.y, p.z};
     int64_t cell[3];
@@ -44,7 +44,7 @@ float ValueNoise(knVec3 p, uint64_t seed)
 }
 
 // C libraries differ in the last bit; a break must not.
-void SineCosine(double radians, double* sine, double* cosine)
+void knCut_SineCosine(double radians, double* sine, double* cosine)
 {
     const double turn = 6.283185307179586;
     double x = radians - turn * floor(radians / turn + 0.5);

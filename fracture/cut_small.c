@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-bool IsSmall(const Plan* plan, uint32_t component)
+bool knCut_IsSmall(const Plan* plan, uint32_t component)
 {
     const Moments* m = &plan->moments[component];
     knVec3 extent = knBox_Extent(m->box);
     float size = fmaxf(extent.x, fmaxf(extent.y, extent.z));
-    return m->volume < plan->def->minVolume || size < plan->def->minSize;
+    return m->sums.volume < plan->def->minVolume || size < plan->def->minSize;
 }
 
 typedef void CrackFcn(const Plan* plan, uint32_t tet, const knTetRegion* region, int face,
@@ -24,7 +24,7 @@ static void VisitCracks(const Plan* plan, uint32_t component, CrackFcn* visit, v
         for (uint32_t k = c->nodeTetStarts[node]; k < c->nodeTetStarts[node + 1]; ++k)
         {
             uint32_t tet = c->nodeTets[k];
-            uint8_t mask = ComponentMask(plan, tet, component);
+            uint8_t mask = knCut_ComponentMask(plan, tet, component);
             int lowest = mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
             if (plan->store->tetCuts[tet] == KN_NONE || plan->mesh->tets[tet].v[lowest] != node)
             {
@@ -58,7 +58,7 @@ static void AddShared(const Plan* plan, uint32_t tet, const knTetRegion* region,
     {
         count += behind >> i & 1 && IsOwn(plan, v[i]);
     }
-    double area = 0.5 * knDLength(FaceArea2(region, &region->faces[face]));
+    double area = 0.5 * knDLength(knCut_FaceArea2(region, &region->faces[face]));
     for (int i = 0; i < 4; ++i)
     {
         if (behind >> i & 1 && IsOwn(plan, v[i]))
@@ -91,8 +91,8 @@ static uint32_t SmallestOpen(const Plan* plan, const uint8_t* done)
     uint32_t best = KN_NONE;
     for (uint32_t c = 0; c < plan->componentCount; ++c)
     {
-        if (!done[c] && IsSmall(plan, c) &&
-            (best == KN_NONE || plan->moments[c].volume < plan->moments[best].volume))
+        if (!done[c] && knCut_IsSmall(plan, c) &&
+            (best == KN_NONE || plan->moments[c].sums.volume < plan->moments[best].sums.volume))
         {
             best = c;
         }
@@ -102,7 +102,7 @@ static uint32_t SmallestOpen(const Plan* plan, const uint8_t* done)
 
 // Gives the nodes of small components the group of their neighbour, the smallest first; the split
 // is then planned again. A component that has taken another in stays as it is until the next round.
-uint32_t MergeSmall(Plan* plan)
+uint32_t knCut_MergeSmall(Plan* plan)
 {
     uint32_t count = plan->componentCount;
     double* areas = knArena_Allocate(plan->arena, count, sizeof(double));
@@ -138,10 +138,10 @@ static void AddDirection(const Plan* plan, uint32_t tet, const knTetRegion* regi
     (void)plan;
     (void)tet;
     knDVec3* sum = context;
-    *sum = knDAdd(*sum, FaceArea2(region, &region->faces[face]));
+    *sum = knDAdd(*sum, knCut_FaceArea2(region, &region->faces[face]));
 }
 
-knVec3 DebrisDirection(const Plan* plan, uint32_t component)
+knVec3 knCut_DebrisDirection(const Plan* plan, uint32_t component)
 {
     knDVec3 sum = {0.0, 0.0, 0.0};
     VisitCracks(plan, component, AddDirection, &sum);

@@ -52,22 +52,22 @@ static knResult PreparePlan(Plan* plan)
         return kn_errorMemory;
     }
     memcpy(plan->splitNodes, plan->nodes, count * sizeof(uint32_t));
-    return PrepareGroups(plan);
+    return knCut_PrepareGroups(plan);
 }
 
 // Writes the cuts and measures what they make; the store is as before when it fails.
 static knResult TryCuts(Plan* plan)
 {
-    knResult result = FindComponents(plan);
+    knResult result = knCut_FindComponents(plan);
     if (result != kn_success || plan->componentCount < 2)
     {
         return result;
     }
-    result = ApplyCuts(plan);
-    result = result == kn_success ? MeasureComponents(plan) : result;
+    result = knCut_ApplyCuts(plan);
+    result = result == kn_success ? knCut_MeasureComponents(plan) : result;
     if (result != kn_success)
     {
-        RollBack(plan);
+        knCut_RollBack(plan);
     }
     return result;
 }
@@ -82,12 +82,12 @@ static knResult TryCutsUntilNoneIsSmall(Plan* plan, uint32_t* mergedCount)
         {
             break;
         }
-        uint32_t merged = MergeSmall(plan);
+        uint32_t merged = knCut_MergeSmall(plan);
         if (merged == 0)
         {
             break;
         }
-        RollBack(plan);
+        knCut_RollBack(plan);
         knArena_Rewind(plan->arena, plan->roundMark);
         if (merged == KN_NONE)
         {
@@ -105,7 +105,8 @@ static void RankComponents(const Plan* plan, uint32_t* ranked)
     for (uint32_t c = 0; c < plan->componentCount; ++c)
     {
         uint32_t place = c;
-        while (place > 0 && plan->moments[ranked[place - 1]].volume < plan->moments[c].volume)
+        while (place > 0 &&
+               plan->moments[ranked[place - 1]].sums.volume < plan->moments[c].sums.volume)
         {
             ranked[place] = ranked[place - 1];
             place -= 1;
@@ -116,12 +117,13 @@ static void RankComponents(const Plan* plan, uint32_t* ranked)
 
 static knFragment MakeFragment(const Plan* plan, uint32_t component, uint32_t firstNode)
 {
-    bool debris = plan->def->small == kn_smallDebris && IsSmall(plan, component);
+    bool debris = plan->def->small == kn_smallDebris && knCut_IsSmall(plan, component);
     knFragment fragment = {.state = debris ? kn_fragmentDebris : kn_fragmentWhole,
                            .firstNode = firstNode,
                            .nodeCount = plan->starts[component + 1] - plan->starts[component],
                            .parent = plan->fragment};
-    fragment.mass = FinishMoments(&plan->moments[component], PlanOrigin(plan), plan->set->density);
+    fragment.mass = knMoments_Finish(&plan->moments[component].sums, knCut_PlanOrigin(plan),
+                                     plan->set->density);
     return fragment;
 }
 
@@ -172,15 +174,15 @@ static void ListDebris(const Plan* plan, Outputs* outputs)
     for (uint32_t i = 0; i < plan->componentCount; ++i)
     {
         uint32_t c = outputs->ranked[i];
-        if (plan->def->small == kn_smallDebris && IsSmall(plan, c))
+        if (plan->def->small == kn_smallDebris && knCut_IsSmall(plan, c))
         {
-            knMassProperties mass =
-                FinishMoments(&plan->moments[c], PlanOrigin(plan), plan->set->density);
+            knMassProperties mass = knMoments_Finish(&plan->moments[c].sums, knCut_PlanOrigin(plan),
+                                                     plan->set->density);
             outputs->debris[outputs->debrisCount++] =
                 (knDebris){.fragment = plan->set->fragmentCount + i,
                            .mass = mass.mass,
                            .center = mass.center,
-                           .direction = DebrisDirection(plan, c)};
+                           .direction = knCut_DebrisDirection(plan, c)};
         }
     }
 }
@@ -256,7 +258,7 @@ static knResult RunPlan(Plan* plan, size_t mark, knSplitResult* result)
     {
         return status;
     }
-    AssignGroups(plan);
+    knCut_AssignGroups(plan);
     status = TryCutsUntilNoneIsSmall(plan, &result->mergedCount);
     if (status != kn_success)
     {
@@ -278,7 +280,7 @@ static knResult RunPlan(Plan* plan, size_t mark, knSplitResult* result)
     }
     if (status != kn_success || result->outcome != kn_splitDone)
     {
-        RollBack(plan);
+        knCut_RollBack(plan);
         return status;
     }
     RankComponents(plan, outputs.ranked);
@@ -352,7 +354,7 @@ size_t knFragmentSet_SplitBytes(const knFragmentSet* set, uint32_t fragment, con
     // a crossed tetrahedron and a cut edge have two corners in the fragment
     edgeCount = edgeCount / 2 + 1;
     tetCount = tetCount / 2 + 1;
-    size_t groupCount = CountGroups(def);
+    size_t groupCount = knCut_CountGroups(def);
     size_t perNode = 6 * sizeof(uint32_t);
     size_t perPiece = sizeof(Moments) + sizeof(knDebris) + sizeof(double) + 4 * sizeof(uint32_t);
     size_t perGroup = 3 * sizeof(uint32_t) + sizeof(float) + sizeof(double[2]);

@@ -108,14 +108,14 @@ static void EmitPolygon(Build* build, uint32_t tet, const knTetRegion* region, i
         polygon.triangle = TriangleOfFace(build->cutMesh, tet, f->source);
     }
     knCornerAttribute corners[KN_MAX_REGION_LOOP];
-    MakeCorners(build, &polygon, corners);
+    knCut_MakeCorners(build, &polygon, corners);
     uint32_t vertices[KN_MAX_REGION_LOOP];
     for (int i = 0; i < f->count; ++i)
     {
         vertices[i] = FindVertex(build, tet, &region->vertices[f->loop[i]]);
     }
     double quality;
-    int apex = f->count == 3 ? 0 : BestFan(region, f, &quality);
+    int apex = f->count == 3 ? 0 : knCut_BestFan(region, f, &quality);
     for (int i = 1; i + 1 < f->count; ++i)
     {
         int fan[3] = {apex, (apex + i) % f->count, (apex + i + 1) % f->count};
@@ -185,7 +185,7 @@ static knResult FillSurface(Build* build)
     knArena_Rewind(build->arena, mark);
     if (build->options.smoothCracks)
     {
-        result = SmoothCracks(build);
+        result = knCut_SmoothCracks(build);
         knArena_Rewind(build->arena, mark);
     }
     return result;

@@ -13,12 +13,9 @@ typedef struct EdgeCut
     float phi[2];   // at the edge's v[0] and v[1]
 } EdgeCut;
 
-// Sums about one point near the piece: far from the frame's origin the inertia would drown.
 typedef struct Moments
 {
-    double volume;
-    knDVec3 first;
-    knDSym3 second; // integral of r r^T
+    knMoments sums;
     knBox box;
 } Moments;
 
@@ -80,49 +77,47 @@ static inline bool IsOwn(const Plan* plan, uint32_t node)
 }
 
 // Functions: cut_function.c
-uint32_t CountGroups(const knSplitDef* def);
-knResult PrepareGroups(Plan* plan);
-void AssignGroups(Plan* plan);
-float EvaluateCut(const Plan* plan, uint32_t group, uint32_t slot);
+uint32_t knCut_CountGroups(const knSplitDef* def);
+knResult knCut_PrepareGroups(Plan* plan);
+void knCut_AssignGroups(Plan* plan);
+float knCut_EvaluateCut(const Plan* plan, uint32_t group, uint32_t slot);
 
 // Which group's leaving parts two different groups.
-uint32_t PartingGroup(const uint32_t* parents, uint32_t a, uint32_t b);
+uint32_t knCut_PartingGroup(const uint32_t* parents, uint32_t a, uint32_t b);
 
 // Noise of amplitude 1 and wavelength 1: cut_noise.c
-float ValueNoise(knVec3 p, uint64_t seed);
-void SineCosine(double radians, double* sine, double* cosine);
+float knCut_ValueNoise(knVec3 p, uint64_t seed);
+void knCut_SineCosine(double radians, double* sine, double* cosine);
 
 // Writing to the store and taking it back: cut_apply.c, cut_edges.c
-knResult CollectCutEdges(Plan* plan);
-void ClampAndPlacePoints(Plan* plan);
-knResult ApplyCuts(Plan* plan);
-void RollBack(Plan* plan);
+knResult knCut_CollectCutEdges(Plan* plan);
+void knCut_ClampAndPlacePoints(Plan* plan);
+knResult knCut_ApplyCuts(Plan* plan);
+void knCut_RollBack(Plan* plan);
 
 // Sorts numbers of at most 32 bits; `scratch` has as much room.
-void SortNumbers(uint32_t* numbers, uint32_t count, uint32_t* scratch);
+void knCut_SortNumbers(uint32_t* numbers, uint32_t count, uint32_t* scratch);
 
 // Components: cut_components.c
-knResult FindComponents(Plan* plan);
+knResult knCut_FindComponents(Plan* plan);
 
 // The corners of a tetrahedron that belong to one component of the plan.
-uint8_t ComponentMask(const Plan* plan, uint32_t tet, uint32_t component);
+uint8_t knCut_ComponentMask(const Plan* plan, uint32_t tet, uint32_t component);
 
 // Mass: cut_mass.c
-void AddTetMoments(Moments* m, const knDVec3 r[4]);
-void AddRegionMoments(Moments* m, const knTetRegion* region, const knVec3 corners[4],
-                      knDVec3 origin);
-knMassProperties FinishMoments(const Moments* m, knDVec3 origin, double density);
-knResult MeasureComponents(Plan* plan);
-knDVec3 PlanOrigin(const Plan* plan);
+void knCut_AddRegionMoments(Moments* m, const knTetRegion* region, const knVec3 corners[4],
+                            knDVec3 origin);
+knResult knCut_MeasureComponents(Plan* plan);
+knDVec3 knCut_PlanOrigin(const Plan* plan);
 
 // Twice the vector area of a face, outwards.
-knDVec3 FaceArea2(const knTetRegion* region, const knRegionFace* face);
+knDVec3 knCut_FaceArea2(const knTetRegion* region, const knRegionFace* face);
 
 // The corner of the loop whose fan has the best worst triangle, by area over the square of the
 // longest side; `quality` is that, squared and times four.
-int BestFan(const knTetRegion* region, const knRegionFace* face, double* quality);
+int knCut_BestFan(const knTetRegion* region, const knRegionFace* face, double* quality);
 
 // Small pieces: cut_small.c
-bool IsSmall(const Plan* plan, uint32_t component);
-uint32_t MergeSmall(Plan* plan);
-knVec3 DebrisDirection(const Plan* plan, uint32_t component);
+bool knCut_IsSmall(const Plan* plan, uint32_t component);
+uint32_t knCut_MergeSmall(Plan* plan);
+knVec3 knCut_DebrisDirection(const Plan* plan, uint32_t component);

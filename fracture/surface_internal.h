@@ -39,5 +39,5 @@ typedef struct Polygon
 } Polygon;
 
 // Normals and texture coordinates, one per corner of the polygon: cut_corners.c
-void MakeCorners(const Build* build, const Polygon* polygon, knCornerAttribute* corners);
-knResult SmoothCracks(Build* build);
+void knCut_MakeCorners(const Build* build, const Polygon* polygon, knCornerAttribute* corners);
+knResult knCut_SmoothCracks(Build* build);

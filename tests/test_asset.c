@@ -169,7 +169,7 @@ static void FilesThatCannotBeReadAreNamed(void** state)
                            KN_TEST_DIR "/empty.knap",   KN_TEST_DIR "/short.knap",
                            KN_TEST_DIR "/text.knap",    "/dev/null"};
     const knResult results[] = {kn_errorFile,   kn_errorFile,   kn_errorFormat,
-                                kn_errorFormat, kn_errorFormat, kn_errorFormat};
+                                kn_errorFormat, kn_errorFormat, kn_errorFile};
     (void)remove(paths[0]);
     WriteBytes(paths[2], "", 0);
     WriteBytes(paths[3], KN_ASSET_MAGIC, 8);
