@@ -131,7 +131,7 @@ static uint32_t NextLevel(const knSphereQuery* query)
     return level;
 }
 
-// Takes one node of the level; false when the level has no more for now.
+// Takes one node of the level; false when the level has no more so far.
 static bool FillOne(knSphereQuery* query, knSphereBatch* batch)
 {
     if (EntersNow(query, query->nextRoot))

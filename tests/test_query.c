@@ -369,6 +369,22 @@ static knVec3 WayOut(const knPieceSurface* s, knVec3 p)
     return knNormalize(knSub(best, p));
 }
 
+// Where a shard's corner looks into the triangle: its diagonal points out along the normal.
+static knTransform PushInto(const knPieceSurface* surface, uint32_t triangle)
+{
+    const uint32_t* v = surface->triangles[triangle].v;
+    knVec3 o = surface->positions[v[0]];
+    knVec3 u = knSub(surface->positions[v[1]], o), w = knSub(surface->positions[v[2]], o);
+    knVec3 normal = knNormalize(knCross(u, w));
+    knVec3 center = knAdd(o, knScale(1.0f / 3.0f, knAdd(u, w)));
+    knVec3 diagonal = knNormalize(knMakeVec3(0.0006f, 0.01f, 0.01f));
+    knVec3 axis = knCross(diagonal, normal);
+    float angle = atan2f(knLength(axis), knDot(diagonal, normal));
+    knTransform t = {.rotation = knMakeQuat(knNormalize(axis), angle)};
+    t.position = knAddScaled(center, -0.0003f, normal);
+    return t;
+}
+
 // A shard's corner pushed into a crack face is sent back out of it.
 static void AShardInACrackGetsTheRightNormal(void** state)
 {
@@ -400,18 +416,7 @@ static void AShardInACrackGetsTheRightNormal(void** state)
         {
             continue;
         }
-        const uint32_t* v = surface.triangles[t].v;
-        knVec3 o = surface.positions[v[0]];
-        knVec3 u = knSub(surface.positions[v[1]], o), w = knSub(surface.positions[v[2]], o);
-        knVec3 normal = knNormalize(knCross(u, w));
-        knVec3 center = knAdd(o, knScale(1.0f / 3.0f, knAdd(u, w)));
-        // its corner looks inwards: the diagonal of the shard points out along the normal
-        knVec3 diagonal = knNormalize(knMakeVec3(0.0006f, 0.01f, 0.01f));
-        knVec3 axis = knCross(diagonal, normal);
-        float angle = atan2f(knLength(axis), knDot(diagonal, normal));
-        knQueryPiece q = {thin, 0, knIdentityTransform()};
-        q.transform.rotation = knMakeQuat(knNormalize(axis), angle);
-        q.transform.position = knAddScaled(center, -0.0003f, normal);
+        knQueryPiece q = {thin, 0, PushInto(&surface, t)};
         knQueryPiece p = {broken, pieces[0], knIdentityTransform()};
         knPairResult result;
         QueryFresh(&p, &q, &limits, &result);
