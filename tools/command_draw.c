@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Zlib
-#define _POSIX_C_SOURCE 200809L // mkstemp
-
 #include "command.h"
-#include "file.h"
-#include "picture.h"
+#include "picture_save.h"
 
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void PrintHelp(void)
 {
@@ -149,29 +144,6 @@ static knPictureView MakeView(const Drawing* d, const knPictureMesh* mesh, int i
     return view;
 }
 
-// Aside first: the target is replaced as a whole or not at all.
-static knResult SavePicture(const knPicture* picture, const char* path)
-{
-    char aside[] = "/tmp/knap-XXXXXX";
-    int fd = mkstemp(aside);
-    if (fd < 0)
-    {
-        return knFail(kn_errorFile, "no temporary file can be had in /tmp");
-    }
-    close(fd);
-    char* bytes = NULL;
-    size_t size = 0;
-    knResult result = knSavePng(picture, aside);
-    result = result == kn_success ? knReadText(aside, NULL, &bytes, &size) : result;
-    if (result == kn_success)
-    {
-        result = knWriteFile(path, bytes, size);
-        knRelease(NULL, bytes, size + 1, 1);
-    }
-    unlink(aside);
-    return result;
-}
-
 static knResult Render(const Drawing* d, const DrawnMesh drawn[2], knPicture* picture)
 {
     // thin enough for a hundred tetrahedra across a panel
@@ -223,7 +195,7 @@ static int Draw(Drawing* d)
     knExit code = result == kn_success ? kn_exitOk : kn_exitInternal;
     if (result == kn_success)
     {
-        result = SavePicture(&picture, d->output);
+        result = knSavePicture(&picture, d->output);
         code = result == kn_success ? kn_exitOk : kn_exitUnwritable;
         knDestroyPicture(&picture);
     }

@@ -21,6 +21,7 @@ static const Command commands[] = {
     {"doctor", knCommandDoctor, "say what is wrong with a mesh and what cook would do about it"},
     {"info", knCommandInfo, "print what is in a cooked asset"},
     {"draw", knCommandDraw, "make a picture of a cooked asset"},
+    {"field", knCommandField, "draw the distance field of a cooked asset beside the truth"},
 };
 
 static const int commandCount = (int)(sizeof commands / sizeof commands[0]);
