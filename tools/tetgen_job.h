@@ -45,3 +45,11 @@ void knDestroyTetJob(knTetJob* job);
 // One run, contained. `raw` is empty on failure; the report tells how the child ended.
 knResult knTetJob_Run(knTetJob* job, const char* switches, knRawTets* raw, knContainReport* report);
 void knDestroyRawTets(const knTetJob* job, knRawTets* raw);
+
+// Finds the longest edge inside and counts those over the limit; returns how many tetrahedra have
+// one. tetgen_edges.c.
+uint32_t knTetJob_MeasureEdges(knTetJob* job, const knRawTets* raw);
+
+// Adds points for the next run: a lattice in all such tetrahedra, or the middles of such edges.
+knResult knTetJob_AddLattice(knTetJob* job, const knRawTets* raw);
+knResult knTetJob_AddMiddles(knTetJob* job, const knRawTets* raw);
