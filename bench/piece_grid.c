@@ -151,13 +151,81 @@ static void Corners(const Build* b, uint32_t triangle, knVec3 c[3])
     }
 }
 
+static void Offer1(Ways ways, size_t i, knVec3 way)
+{
+    float square = knLengthSquared(way);
+    if (square < ways.square[i])
+    {
+        ways.x[i] = way.x;
+        ways.y[i] = way.y;
+        ways.z[i] = way.z;
+        ways.square[i] = square;
+    }
+}
+
+// A side of the slab around a triangle: normal . p <= offset.
+typedef struct Side
+{
+    knVec3 normal;
+    float offset;
+} Side;
+
+// The samples of a row that the side leaves; false when there are none.
+static bool ClipRow(const Side* side, float y, float z, float x[2])
+{
+    float rest = side->offset - side->normal.y * y - side->normal.z * z;
+    if (fabsf(side->normal.x) < 1e-4f)
+    {
+        return rest > -0.1f;
+    }
+    float at = rest / side->normal.x;
+    if (side->normal.x > 0.0f)
+    {
+        x[1] = fminf(x[1], at);
+    }
+    else
+    {
+        x[0] = fmaxf(x[0], at);
+    }
+    return x[0] <= x[1];
+}
+
+// Above, below and beyond the three edges, each a band away.
+static void MakeSides(const knVec3 c[3], knVec3 n, Side sides[5])
+{
+    sides[0] = (Side){n, knDot(n, c[0]) + BAND};
+    sides[1] = (Side){knNeg(n), BAND - knDot(n, c[0])};
+    for (int k = 0; k < 3; ++k)
+    {
+        knVec3 out = knNormalize(knCross(knSub(c[(k + 1) % 3], c[k]), n));
+        sides[2 + k] = (Side){out, knDot(out, c[k]) + BAND};
+    }
+}
+
+static void MarkRow(const Build* b, const knVec3 c[3], const Side* plane, const uint32_t at[4])
+{
+    knVec3 ab = knSub(c[1], c[0]), ac = knSub(c[2], c[0]);
+    float y = (float)at[2], z = (float)at[3];
+    float base = plane->normal.y * y + plane->normal.z * z + BAND - plane->offset;
+    size_t start = at[3] * b->slice + at[2] * b->row;
+    for (uint32_t x = at[0]; x <= at[1]; ++x)
+    {
+        float height = plane->normal.x * (float)x + base;
+        // no nearer than its plane
+        if (height * height < b->ways.square[start + x])
+        {
+            knVec3 a = {c[0].x - (float)x, c[0].y - y, c[0].z - z};
+            Offer1(b->ways, start + x, ClosestToOrigin(a, ab, ac));
+        }
+    }
+}
+
 // The samples around one triangle whose cells it can cross.
 static void MarkNear(const Build* b, const knVec3 c[3])
 {
     knVec3 low = knMin(c[0], knMin(c[1], c[2])), high = knMax(c[0], knMax(c[1], c[2]));
-    knVec3 ab = knSub(c[1], c[0]), ac = knSub(c[2], c[0]);
-    knVec3 n = knNormalize(knCross(ab, ac));
-    float offset = knDot(n, c[0]);
+    Side sides[5];
+    MakeSides(c, knNormalize(knCross(knSub(c[1], c[0]), knSub(c[2], c[0]))), sides);
     uint32_t x0 = LowCell(low.x), x1 = HighCell(high.x, b->grid->size[0]);
     uint32_t y0 = LowCell(low.y), y1 = HighCell(high.y, b->grid->size[1]);
     uint32_t z0 = LowCell(low.z), z1 = HighCell(high.z, b->grid->size[2]);
@@ -165,26 +233,16 @@ static void MarkNear(const Build* b, const knVec3 c[3])
     {
         for (uint32_t y = y0; y <= y1; ++y)
         {
-            size_t start = z * b->slice + y * b->row;
-            float base = n.y * (float)y + n.z * (float)z - offset;
-            for (uint32_t x = x0; x <= x1; ++x)
+            float range[2] = {(float)x0, (float)x1};
+            bool any = true;
+            for (int k = 0; any && k < 5; ++k)
             {
-                float height = n.x * (float)x + base;
-                // no nearer than its plane
-                if (height * height >= fminf(b->ways.square[start + x], BAND * BAND))
-                {
-                    continue;
-                }
-                knVec3 a = {c[0].x - (float)x, c[0].y - (float)y, c[0].z - (float)z};
-                knVec3 way = ClosestToOrigin(a, ab, ac);
-                float square = knLengthSquared(way);
-                if (square < b->ways.square[start + x])
-                {
-                    b->ways.x[start + x] = way.x;
-                    b->ways.y[start + x] = way.y;
-                    b->ways.z[start + x] = way.z;
-                    b->ways.square[start + x] = square;
-                }
+                any = ClipRow(&sides[k], (float)y, (float)z, range);
+            }
+            if (any)
+            {
+                const uint32_t at[4] = {(uint32_t)ceilf(range[0]), (uint32_t)range[1], y, z};
+                MarkRow(b, c, &sides[0], at);
             }
         }
     }
