@@ -146,8 +146,9 @@ typedef struct knFragmentRecord
 {
     knBox box; // empty while not alive
     knOccupancy cells;
-    uint32_t slot;   // of the bitmap, or KN_NONE while not alive
-    uint32_t update; // that began it
+    uint32_t slot;      // of the bitmap, or KN_NONE while not alive
+    uint32_t update;    // that began it
+    uint32_t partCount; // tetrahedra it has a part of, when it began
 } knFragmentRecord;
 
 typedef struct knNodeValue

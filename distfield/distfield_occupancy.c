@@ -46,9 +46,13 @@ static void SetBit(uint64_t* words, uint32_t bit)
     words[bit / 64] |= (uint64_t)1 << (bit % 64);
 }
 
-// The smallest cubic cells such that all levels fit into a slot.
+#define CELLS_PER_PART 2.0
+
+// The smallest cubic cells such that all levels fit into a slot and marking them costs no more than
+// walking the parts: finer cells than tetrahedra tell little more.
 static void PlaceCells(knFragmentRecord* record)
 {
+    double most = knHigher(512.0, knLower(KN_OCCUPANCY_CELLS, CELLS_PER_PART * record->partCount));
     knVec3 e = knBox_Extent(record->box);
     const float* extent = &e.x;
     float longest = fmaxf(e.x, fmaxf(e.y, e.z));
@@ -65,7 +69,7 @@ static void PlaceCells(knFragmentRecord* record)
         }
         Level levels[KN_OCCUPANCY_LEVELS];
         uint32_t count = 0;
-        if (total <= KN_OCCUPANCY_CELLS && LayLevels(o->dims, levels, &count) <= KN_OCCUPANCY_WORDS)
+        if (total <= most && LayLevels(o->dims, levels, &count) <= KN_OCCUPANCY_WORDS)
         {
             o->levelCount = (uint16_t)count;
             break;
@@ -259,6 +263,7 @@ static void FillParents(const knOccupancy* o, uint64_t* words)
 
 static void GrowBox(knFragmentField* field, uint32_t fragment, uint32_t tet, uint8_t mask)
 {
+    field->records[fragment].partCount += 1;
     if (field->cuts->tetCuts[tet] != KN_NONE)
     {
         knBox* box = &field->records[fragment].box;
@@ -318,6 +323,10 @@ static void ForEachPart(knFragmentField* field, const knFractureDelta* delta, Pa
 
 void knMarkFragments(knFragmentField* field, const knFractureDelta* delta)
 {
+    for (uint32_t i = 0; i < delta->fragmentCount; ++i)
+    {
+        field->records[delta->fragments[i]].partCount = 0;
+    }
     ForEachPart(field, delta, GrowBox);
     for (uint32_t i = 0; i < delta->fragmentCount; ++i)
     {
@@ -349,8 +358,56 @@ static bool CellNear(const knOccupancy* o, const Visit* v, knVec3 p, float radiu
     float size = o->cell * (float)(1u << v->level);
     knVec3 lower = {o->origin.x + (float)v->x * size, o->origin.y + (float)v->y * size,
                     o->origin.z + (float)v->z * size};
-    knBox box = {lower, knAdd(lower, knMakeVec3(size, size, size))};
-    return knBox_Distance(box, p) <= radius;
+    knVec3 upper = knAdd(lower, knMakeVec3(size, size, size));
+    knVec3 gap = knMax(knMakeVec3(0.0f, 0.0f, 0.0f), knMax(knSub(lower, p), knSub(p, upper)));
+    return knLengthSquared(gap) <= radius * radius;
+}
+
+// The cells of an axis that [value - reach, value + reach] meets; false for none.
+static bool AxisRange(float value, float reach, float size, uint32_t dim, uint16_t range[2])
+{
+    float low = floorf((value - reach) / size), high = floorf((value + reach) / size);
+    if (high < 0.0f || low >= (float)dim)
+    {
+        return false;
+    }
+    range[0] = (uint16_t)fmaxf(low, 0.0f);
+    range[1] = (uint16_t)fminf(high, (float)(dim - 1));
+    return true;
+}
+
+// As the paper enters the levels: where cells are larger than the sphere, so that rounding cannot
+// make it meet more than two an axis.
+static int EnterLevel(const knOccupancy* o, const Level* levels, uint32_t count, knVec3 p,
+                      float reach, Visit* stack)
+{
+    uint32_t level = 0;
+    float size = o->cell;
+    while (level + 1 < count && size < 2.001f * reach)
+    {
+        level += 1;
+        size *= 2.0f;
+    }
+    uint16_t x[2], y[2], z[2];
+    knVec3 q = knSub(p, o->origin);
+    const uint32_t* dims = levels[level].dims;
+    if (!AxisRange(q.x, reach, size, dims[0], x) || !AxisRange(q.y, reach, size, dims[1], y) ||
+        !AxisRange(q.z, reach, size, dims[2], z))
+    {
+        return 0;
+    }
+    int depth = 0;
+    for (uint16_t i = 0; i < 8; ++i)
+    {
+        Visit v = {(uint16_t)level, x[i & 1], y[i >> 1 & 1], z[i >> 2]};
+        bool again =
+            ((i & 1) && x[0] == x[1]) || ((i & 2) && y[0] == y[1]) || ((i & 4) && z[0] == z[1]);
+        if (!again)
+        {
+            stack[depth++] = v;
+        }
+    }
+    return depth;
 }
 
 bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
@@ -363,8 +420,7 @@ bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* r
     LayLevels(o->dims, levels, &count);
     float reach = radius * 1.00001f + field->grid.slack + 1e-4f * o->cell;
     Visit stack[8 * KN_OCCUPANCY_LEVELS];
-    int depth = 0;
-    stack[depth++] = (Visit){.level = (uint16_t)(count - 1)};
+    int depth = EnterLevel(o, levels, count, p, reach, stack);
     while (depth > 0)
     {
         Visit v = stack[--depth];

@@ -39,6 +39,8 @@ static knResult CreateField(knFamily* f, const knFamilyDef* def)
     field.grid = &f->model->grid;
     field.cuts = &f->cuts;
     field.front = def->front;
+    // a sphere that the bounds cannot cull is followed: its children cost less than the truth
+    field.exactRadius = def->exactSpheres ? field.exactRadius : 0.0f;
     field.scalar = def->scalar;
     field.fragmentCapacity = def->pieceCount + 1;
     field.pieceCapacity = def->pieceCount + 1;

@@ -30,10 +30,11 @@ typedef struct knFamilyDef
 {
     size_t size; // of this struct
     const knModel* model;
-    double density;      // kg/m^3; 0 for the asset's
-    knFrontMode front;   // how crack distance spreads
-    bool scalar;         // no wide instructions; the answers are the same
-    float edgeDegrees;   // surface edges sharper than this are tested against other pieces
+    double density;    // kg/m^3; 0 for the asset's
+    knFrontMode front; // how crack distance spreads
+    bool scalar;       // no wide instructions; the answers are the same
+    bool exactSpheres; // spheres that the bounds cannot cull are measured: fewer visits, more time
+    float edgeDegrees; // surface edges sharper than this are tested against other pieces
     uint32_t pieceCount; // pieces to make room for at creation
 } knFamilyDef;
 

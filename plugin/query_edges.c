@@ -5,6 +5,7 @@
 
 #define MAX_PARTS   64 // of one edge that are looked at
 #define REFINEMENTS 8
+#define STEP        4.0f // epsilons; parts of edges shorter than this are not divided further
 
 // A part of an edge: its middle and half its length, as shares of the edge.
 typedef struct Part
@@ -97,8 +98,8 @@ void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk)
         run->result->counters.edges += 1;
         Part part;
         // an end inside is a point of the tree, and a contact already
-        if (knFieldQuery_Inside(&walk->field, a) || knFieldQuery_Inside(&walk->field, b) ||
-            !FindInside(walk, a, b, run->epsilon, &part))
+        if (!FindInside(walk, a, b, STEP * run->epsilon, &part) ||
+            knFieldQuery_Inside(&walk->field, a) || knFieldQuery_Inside(&walk->field, b))
         {
             continue;
         }

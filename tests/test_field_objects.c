@@ -158,7 +158,11 @@ typedef struct Broken
 static void OpenBroken(Broken* b, const char* name, uint32_t pieceCount)
 {
     b->model = OpenDemoModel(name);
-    b->family = MakeFamily(&b->model);
+    knFamilyDef def = knDefaultFamilyDef();
+    def.model = b->model.model;
+    def.exactSpheres = true;
+    b->family = NULL;
+    assert_int_equal(knCreateFamily(&b->family, &def, NULL), kn_success);
     BreakInto(b->family, pieceCount, 17);
     b->count = ListPieces(b->family, b->pieces, 64);
     assert_int_equal(knCreateArena(&b->arena, (size_t)256 << 20, NULL), kn_success);
