@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define SCRATCH_BYTES ((size_t)1 << 16)
-
 knFamilyDef knDefaultFamilyDef(void)
 {
     return (knFamilyDef){.size = sizeof(knFamilyDef),
@@ -47,6 +45,14 @@ static knResult CreateField(knFamily* f, const knFamilyDef* def)
     return knCreateFragmentField(&f->field, &field, &f->allocator);
 }
 
+// A surface and its edges take megabytes, and breaks are rare: nothing is kept between them.
+static void DropScratch(knFamily* f)
+{
+    knDestroyArena(&f->scratch);
+    // an empty arena takes no memory, so this cannot fail
+    (void)knCreateArena(&f->scratch, 0, &f->allocator);
+}
+
 static knResult CreateParts(knFamily* f, const knFamilyDef* def)
 {
     const knModel* model = f->model;
@@ -54,7 +60,7 @@ static knResult CreateParts(knFamily* f, const knFamilyDef* def)
     knSphereForestDef forest = knDefaultSphereForestDef();
     forest.tree = &model->tree;
     forest.mesh = model->cutMesh.mesh;
-    knResult result = knCreateArena(&f->scratch, SCRATCH_BYTES, &f->allocator);
+    knResult result = knCreateArena(&f->scratch, 0, &f->allocator);
     result = result == kn_success ? knCreateCutStore(&f->cuts, forest.mesh, &f->allocator) : result;
     result = result == kn_success ? knCreateFragmentSet(&f->fragments, &model->cutMesh, &f->cuts,
                                                         density, &f->allocator)
@@ -62,7 +68,9 @@ static knResult CreateParts(knFamily* f, const knFamilyDef* def)
     result = result == kn_success ? CreateField(f, def) : result;
     result =
         result == kn_success ? knCreateSphereForest(&f->forest, &forest, &f->allocator) : result;
-    return result == kn_success ? knFamily_FindEdges(f, 0) : result;
+    result = result == kn_success ? knFamily_FindEdges(f, 0) : result;
+    DropScratch(f);
+    return result;
 }
 
 knResult knCreateFamily(knFamily** out, const knFamilyDef* def, const knAllocator* allocator)
@@ -206,6 +214,7 @@ static knResult Follow(knFamily* f, const knFractureDelta* delta)
     {
         result = knFamily_FindEdges(f, delta->fragments[i]);
     }
+    DropScratch(f);
     return result;
 }
 
