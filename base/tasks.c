@@ -32,7 +32,6 @@ struct knTaskPool
     atomic_int sleeperCount;
     atomic_bool stopping;
     int threadCount; // threads started; workers are these and the caller
-    int workerCount;
     atomic_uint nextRange;
     pthread_t threads[KN_MAX_WORKERS];
     struct Seat
@@ -240,8 +239,8 @@ knResult knCreateTaskPool(knTaskPool** out, int workerCount, const knAllocator* 
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
-    pool->workerCount = workerCount == 0 ? ProcessorCount() : workerCount;
-    for (int i = 0; i + 1 < pool->workerCount; ++i)
+    int wanted = workerCount == 0 ? ProcessorCount() : workerCount;
+    for (int i = 0; i + 1 < wanted; ++i)
     {
         pool->seats[i].pool = pool;
         pool->seats[i].worker = i + 1;

@@ -14,12 +14,6 @@ typedef struct Part
     float half;
 } Part;
 
-static bool BoxMisses(knBox box, knVec3 a, knVec3 b, float margin)
-{
-    knBox edge = {knMin(a, b), knMax(a, b)};
-    return !knBox_Overlaps(knBox_Expand(box, margin), edge);
-}
-
 // Looks for a point of the edge inside the other piece, coarse to fine, where spheres around the
 // parts touch it.
 static bool FindInside(knQueryWalk* walk, knVec3 a, knVec3 b, float step, Part* found)
@@ -91,7 +85,8 @@ void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk)
     {
         knVec3 a = knQueryWalk_ToOther(walk, list->edges[i].a);
         knVec3 b = knQueryWalk_ToOther(walk, list->edges[i].b);
-        if (BoxMisses(box, a, b, 0.0f))
+        knBox edge = {knMin(a, b), knMax(a, b)};
+        if (!knBox_Overlaps(box, edge))
         {
             continue;
         }

@@ -21,7 +21,7 @@ static void CheckFamily(const knFamily* family)
         {
             assert_int_equal(cuts->labels[list[n]], pieces[i]);
         }
-        // its own centre of a node's surroundings is inside it
+        // a sphere around one of its nodes touches it, and the tree has all of them
         assert_true(knSphereForest_Fragment(knFamily_Forest(family), pieces[i]).pointCount >=
                     f->nodeCount);
         assert_true(knFieldQuery_SphereTest(&query, set->cutMesh->mesh->nodes[list[0]], 0.001f));
@@ -87,12 +87,6 @@ static void BadDefinitionsAreNamed(void** state)
     assert_null(family);
     CloseModel(&brick);
 }
-
-typedef struct Attempt
-{
-    const TestModel* model;
-    bool split;
-} Attempt;
 
 static knResult TryModel(const knAllocator* allocator, void* context)
 {
