@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Zlib
-#include "knap/region.h"
+#include "base/region_internal.h"
 
 #include <string.h>
 
@@ -238,11 +238,56 @@ static void ClipRegion(Clip* clip, uint8_t source)
     region->mask = clip->keep;
 }
 
+// The first plane, from the table. The same bits that clipping gives: where a weight is one, its
+// products are exact.
+static void ClipWhole(Clip* clip, const knVec3* corners)
+{
+    const knFirstClip* first = &knFirstClips[clip->keep];
+    knTetRegion* region = clip->region;
+    region->mask = clip->keep;
+    region->vertexCount = first->vertexCount;
+    region->faceCount = first->faceCount;
+    memcpy(region->faces, first->faces, sizeof first->faces);
+    for (int i = 0; i < first->vertexCount; ++i)
+    {
+        uint8_t in = first->ends[i][0], out = first->ends[i][1];
+        uint8_t support = (uint8_t)(1 << in | 1 << out);
+        knRegionVertex* v = &region->vertices[i];
+        *v = (knRegionVertex){.owner = in, .feature = FeatureOf(support), .support = support};
+        if (in == out)
+        {
+            v->kind = kn_regionNode;
+            v->position = corners[in];
+            v->weights[in] = 1.0;
+            continue;
+        }
+        bool ordered = clip->nodes[in] < clip->nodes[out];
+        uint8_t low = ordered ? in : out, high = ordered ? out : in;
+        double share = knCutShare((double)clip->phi[low], (double)clip->phi[high]);
+        v->kind = kn_regionEdge;
+        v->weights[low] = 1.0 - share;
+        v->weights[high] = share;
+        v->position = knCutPosition(corners[low], corners[high], share);
+    }
+}
+
+// The corners that stay with the mask when plane i parts the region; 0 when it does not, or when it
+// parts the mask itself.
+static uint8_t KeptBy(const knTetCut* cut, int i, uint8_t region, uint8_t mask)
+{
+    if (cut->region[i] != region)
+    {
+        return 0;
+    }
+    uint8_t above = (uint8_t)(region & ~cut->below[i]);
+    uint8_t keep = mask & cut->below[i] ? cut->below[i] : above;
+    return (mask & ~keep) != 0 || keep == region ? 0 : keep;
+}
+
 void knMakeTetRegion(knTetRegion* region, const knVec3 corners[4], const uint32_t nodes[4],
                      const knTetCut* cut, uint8_t mask)
 {
     mask &= 0xF;
-    StartWhole(region, corners);
     if (mask == 0)
     {
         region->mask = region->vertexCount = region->faceCount = 0;
@@ -251,22 +296,29 @@ void knMakeTetRegion(knTetRegion* region, const knVec3 corners[4], const uint32_
     Clip clip; // not cleared: only what a plane has made is read
     clip.region = region;
     clip.nodes = nodes;
-    for (int i = 0; cut && i < cut->planeCount; ++i)
+    clip.keep = cut && cut->planeCount > 0 ? KeptBy(cut, 0, 0xF, mask) : 0;
+    if (clip.keep == 0)
     {
-        if (cut->region[i] != region->mask)
-        {
-            continue;
-        }
-        uint8_t above = (uint8_t)(cut->region[i] & ~cut->below[i]);
-        clip.keep = mask & cut->below[i] ? cut->below[i] : above;
-        if ((mask & ~clip.keep) != 0 || clip.keep == region->mask)
-        {
-            break; // the mask itself is parted here
-        }
-        clip.phi = cut->phi[i];
-        ClipRegion(&clip, (uint8_t)(4 + i));
+        StartWhole(region, corners);
+        return;
     }
-    PlaceVertices(region, corners, nodes);
+    clip.phi = cut->phi[0];
+    ClipWhole(&clip, corners);
+    bool clipped = false;
+    for (int i = 1; i < cut->planeCount; ++i)
+    {
+        clip.keep = KeptBy(cut, i, region->mask, mask);
+        if (clip.keep != 0)
+        {
+            clip.phi = cut->phi[i];
+            ClipRegion(&clip, (uint8_t)(4 + i));
+            clipped = true;
+        }
+    }
+    if (clipped)
+    {
+        PlaceVertices(region, corners, nodes);
+    }
 }
 
 void knCutStore_Region(const knCutStore* store, const knTetMesh* mesh, uint32_t tet, uint8_t mask,
@@ -277,6 +329,57 @@ void knCutStore_Region(const knCutStore* store, const knTetMesh* mesh, uint32_t 
                                mesh->nodes[v[3]]};
     uint32_t cut = store->tetCuts[tet];
     knMakeTetRegion(region, corners, v, cut == KN_NONE ? NULL : &store->cuts[cut], mask);
+}
+
+// The face of a tetrahedron's first plane: its corners are cut points.
+static void FirstCrackFace(const knCutStore* store, const knTetMesh* mesh, uint32_t tet,
+                           uint8_t mask, knCrackFace* crack)
+{
+    const knFirstClip* first = &knFirstClips[mask];
+    const knRegionFace* face = &first->faces[first->faceCount - 1];
+    const uint32_t* edges = mesh->tetEdges[tet].e;
+    crack->plane = 0;
+    crack->count = face->count;
+    for (int i = 0; i < face->count; ++i)
+    {
+        const uint8_t* ends = first->ends[face->loop[i]];
+        uint32_t edge = edges[FeatureOf((uint8_t)(1 << ends[0] | 1 << ends[1]))];
+        crack->points[i] = store->points[store->edgeCuts[edge]].position;
+    }
+}
+
+void knCutStore_CrackFaces(const knCutStore* store, const knTetMesh* mesh, uint32_t tet,
+                           uint8_t mask, knCrackFaces* cracks)
+{
+    uint32_t record = store->tetCuts[tet];
+    cracks->count = 0;
+    if (record == KN_NONE || (mask & 0xF) == 0)
+    {
+        return;
+    }
+    const knTetCut* cut = &store->cuts[record];
+    if (cut->region[0] == 0xF && (mask == cut->below[0] || mask == (0xF & ~cut->below[0])))
+    {
+        FirstCrackFace(store, mesh, tet, mask, &cracks->faces[0]);
+        cracks->count = 1;
+        return;
+    }
+    knTetRegion region;
+    knCutStore_Region(store, mesh, tet, mask, &region);
+    for (int f = 0; f < region.faceCount; ++f)
+    {
+        const knRegionFace* face = &region.faces[f];
+        if (face->source >= 4)
+        {
+            knCrackFace* crack = &cracks->faces[cracks->count++];
+            crack->plane = (uint8_t)(face->source - 4);
+            crack->count = face->count;
+            for (int i = 0; i < face->count; ++i)
+            {
+                crack->points[i] = region.vertices[face->loop[i]].position;
+            }
+        }
+    }
 }
 
 static double Determinant(const double* a, const double* b, const double* c, const double* d)

@@ -59,6 +59,27 @@ KN_API void knMakeTetRegion(knTetRegion* region, const knVec3 corners[4], const 
 KN_API void knCutStore_Region(const knCutStore* store, const knTetMesh* mesh, uint32_t tet,
                               uint8_t mask, knTetRegion* region);
 
+// One crack face of a part, counter-clockwise from outside.
+typedef struct knCrackFace
+{
+    knVec3 points[KN_MAX_REGION_LOOP];
+    uint8_t count;
+    uint8_t plane; // of the tetrahedron's cut
+} knCrackFace;
+
+typedef struct knCrackFaces
+{
+    knCrackFace faces[KN_MAX_TET_PLANES];
+    uint32_t count; // 0 for a whole tetrahedron
+} knCrackFaces;
+
+// The crack faces alone of the part that holds the corners of `mask`, as knCutStore_Region has
+// them. A part that one plane bounds, as nine in ten, costs three or four look-ups in the store and
+// no arithmetic: this is the way to ask for cracks. Needs the points of the tetrahedron in the
+// store.
+KN_API void knCutStore_CrackFaces(const knCutStore* store, const knTetMesh* mesh, uint32_t tet,
+                                  uint8_t mask, knCrackFaces* cracks);
+
 // The corners of tetrahedron `tet` that belong to `fragment`.
 static inline uint8_t knCutStore_Mask(const knCutStore* store, const knTetMesh* mesh, uint32_t tet,
                                       uint32_t fragment)

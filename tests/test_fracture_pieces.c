@@ -508,6 +508,51 @@ static void TheSameBitsEverywhere(void** state)
     FreeScene(&scene);
 }
 
+// Asked for alone, the crack faces of a part are bit for bit those of its polytope.
+static void CrackFacesAloneAreThoseOfThePart(void** state)
+{
+    (void)state;
+    Scene scene;
+    MakeBallScene(&scene, 17);
+    SplitHeaviest(&scene, 12);
+    const knTetMesh* mesh = &scene.parts.mesh;
+    uint32_t counts[KN_MAX_TET_PLANES + 1] = {0};
+    for (uint32_t i = 0; i < 4 * mesh->tetCount; ++i)
+    {
+        uint32_t label = scene.store.labels[mesh->tets[i / 4].v[i % 4]];
+        uint8_t mask = knCutStore_Mask(&scene.store, mesh, i / 4, label);
+        knTetRegion region;
+        knCutStore_Region(&scene.store, mesh, i / 4, mask, &region);
+        knCrackFaces cracks;
+        knCutStore_CrackFaces(&scene.store, mesh, i / 4, mask, &cracks);
+        uint32_t count = 0;
+        for (int f = 0; f < region.faceCount; ++f)
+        {
+            const knRegionFace* face = &region.faces[f];
+            if (face->source < 4)
+            {
+                continue;
+            }
+            assert_true(count < cracks.count);
+            const knCrackFace* crack = &cracks.faces[count++];
+            assert_int_equal(crack->plane, face->source - 4);
+            assert_int_equal(crack->count, face->count);
+            for (int k = 0; k < face->count; ++k)
+            {
+                const knVec3* position = &region.vertices[face->loop[k]].position;
+                assert_memory_equal(&crack->points[k], position, sizeof(knVec3));
+            }
+        }
+        assert_int_equal(count, cracks.count);
+        counts[count] += 1;
+    }
+    assert_true(counts[0] > 0 && counts[1] > 0 && counts[2] > 0);
+    knCrackFaces cracks;
+    knCutStore_CrackFaces(&scene.store, mesh, 0, 0, &cracks);
+    assert_int_equal(cracks.count, 0);
+    FreeScene(&scene);
+}
+
 static void NothingInTheLibraryFoundItselfWrong(void** state)
 {
     (void)state;
@@ -529,6 +574,7 @@ int main(void)
         cmocka_unit_test(OriginalCornersAreInterpolated),
         cmocka_unit_test(SmoothCrackNormalsAgreeAtAVertex),
         cmocka_unit_test(TheSameBitsEverywhere),
+        cmocka_unit_test(CrackFacesAloneAreThoseOfThePart),
         cmocka_unit_test(NothingInTheLibraryFoundItselfWrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
