@@ -163,7 +163,7 @@ uint32_t knBreakage_Pieces(const knBreakage* breakage, uint32_t* pieces, uint32_
     return count;
 }
 
-// Room for the update is made here, as the family makes it before it cuts.
+// Room for the update is made in here, by the family.
 static knResult Cut(knBreakage* b, uint32_t fragment, const knSplitDef* def)
 {
     knFamily* f = b->family;
@@ -173,10 +173,7 @@ static knResult Cut(knBreakage* b, uint32_t fragment, const knSplitDef* def)
     result = result == kn_success
                  ? knFragmentSet_Split(&f->fragments, fragment, def, &b->arena, &b->split)
                  : result;
-    uint32_t labels = f->fragments.fragmentCount + 1;
-    result = result == kn_success ? knFragmentField_Reserve(f->field, labels, labels) : result;
-    return result == kn_success ? knSphereForest_Reserve(&f->forest, f->cuts.edgeCount, labels)
-                                : result;
+    return result;
 }
 
 knResult knBreakage_CutCells(knBreakage* breakage)

@@ -212,6 +212,13 @@ static void MoveFragments(knFragmentField* to, const knFragmentField* from)
     }
 }
 
+// By half at least, so that a row of breaks does not copy everything each time.
+static uint32_t GrownCapacity(uint32_t capacity, uint32_t wanted)
+{
+    uint32_t half = capacity + capacity / 2;
+    return wanted <= capacity ? capacity : wanted > half ? wanted : half;
+}
+
 knResult knFragmentField_Reserve(knFragmentField* field, uint32_t fragmentCapacity,
                                  uint32_t pieceCapacity)
 {
@@ -220,10 +227,8 @@ knResult knFragmentField_Reserve(knFragmentField* field, uint32_t fragmentCapaci
         return knFail(kn_errorArgument, "knFragmentField_Reserve: null field or too many");
     }
     knFragmentField grown = *field;
-    grown.fragmentCapacity =
-        fragmentCapacity > field->fragmentCapacity ? fragmentCapacity : field->fragmentCapacity;
-    grown.pieceCapacity =
-        pieceCapacity > field->pieceCapacity ? pieceCapacity : field->pieceCapacity;
+    grown.fragmentCapacity = GrownCapacity(field->fragmentCapacity, fragmentCapacity);
+    grown.pieceCapacity = GrownCapacity(field->pieceCapacity, pieceCapacity);
     if (grown.fragmentCapacity == field->fragmentCapacity &&
         grown.pieceCapacity == field->pieceCapacity)
     {

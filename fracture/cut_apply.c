@@ -5,8 +5,13 @@
 
 void knCut_SortNumbers(uint32_t* numbers, uint32_t count, uint32_t* scratch)
 {
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        all |= numbers[i];
+    }
     // an even number of passes ends where it began
-    for (int shift = 0; shift < 32; shift += 8)
+    for (int shift = 0; shift < 32 && (all >> (shift & 16)) != 0; shift += 8)
     {
         uint32_t starts[257] = {0};
         for (uint32_t i = 0; i < count; ++i)

@@ -237,6 +237,20 @@ static void FillResult(Plan* plan, const Outputs* outputs, size_t mark, knSplitR
     result->debrisCount = outputs->debrisCount;
 }
 
+static knResult AskForRoom(const Plan* plan)
+{
+    knFractureDelta delta = {.parent = plan->fragment,
+                             .splitNodes = plan->splitNodes,
+                             .splitNodeCount = plan->nodeCount,
+                             .crossedTets = plan->crossedTets,
+                             .crossedTetCount = plan->crossedCount,
+                             .fragmentCount = plan->componentCount,
+                             .firstPoint = plan->firstPoint,
+                             .pointCount = plan->edgeCutCount};
+    const knFragmentSet* set = plan->set;
+    return set->makeRoom ? set->makeRoom(set->roomContext, &delta) : kn_success;
+}
+
 static knSplitOutcome Judge(const Plan* plan, const knSplitResult* result)
 {
     if (plan->componentCount < 2)
@@ -277,6 +291,7 @@ static knResult RunPlan(Plan* plan, size_t mark, knSplitResult* result)
     if (result->outcome == kn_splitDone)
     {
         status = PrepareOutputs(plan, &outputs);
+        status = status == kn_success ? AskForRoom(plan) : status;
     }
     if (status != kn_success || result->outcome != kn_splitDone)
     {

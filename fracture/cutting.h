@@ -47,6 +47,12 @@ typedef struct knFragment
     knMassProperties mass;
 } knFragment;
 
+// Whoever follows a set (field, tree) makes room here: called when a split is decided and before
+// anything of it is kept. The delta has all counts, the nodes, the crossed tetrahedra and the
+// points, but no fragments yet; labels are still the parent's. Unless it succeeds the split is
+// taken back and fails with the same code.
+typedef knResult knSplitRoomFcn(void* context, const knFractureDelta* delta);
+
 // The fragments of one instance, beside its cut store. Ids are never used again.
 typedef struct knFragmentSet
 {
@@ -59,7 +65,9 @@ typedef struct knFragmentSet
     uint32_t nodeCount;
     uint32_t fragmentCount;
     size_t fragmentCapacity;
-    double density; // kg/m^3
+    double density;           // kg/m^3
+    knSplitRoomFcn* makeRoom; // null for none
+    void* roomContext;
 } knFragmentSet;
 
 // Fragment 0 is the whole object. The store must be fresh and made for the same mesh; both must
@@ -162,6 +170,27 @@ KN_API knResult knFragmentSet_Split(knFragmentSet* set, uint32_t fragment, const
 // No split of this fragment needs more of an arena than this.
 KN_API size_t knFragmentSet_SplitBytes(const knFragmentSet* set, uint32_t fragment,
                                        const knSplitDef* def);
+
+// A moment in the life of a set.
+typedef struct knFragmentMark
+{
+    uint32_t fragmentCount;
+    uint32_t pointCount;
+} knFragmentMark;
+
+static inline knFragmentMark knFragmentSet_Mark(const knFragmentSet* set)
+{
+    knFragmentMark mark = {set->fragmentCount, set->store->pointCount};
+    return mark;
+}
+
+// All splits of one piece and of what came from it since the mark, as if they had been one: its
+// fragments are the pieces that live now. So field and tree are updated once after a whole event.
+// Arrays live in the arena. kn_errorArgument when other pieces were split in between;
+// kn_errorHandle when `parent` was not. Grows with the piece and the new cracks.
+KN_API knResult knFragmentSet_DeltaSince(const knFragmentSet* set, uint32_t parent,
+                                         knFragmentMark mark, knArena* arena,
+                                         knFractureDelta* delta);
 
 typedef struct knPieceTriangle
 {

@@ -69,6 +69,8 @@ static knResult CreateParts(knFamily* f, const knFamilyDef* def)
     result =
         result == kn_success ? knCreateSphereForest(&f->forest, &forest, &f->allocator) : result;
     result = result == kn_success ? knFamily_FindEdges(f, 0) : result;
+    f->fragments.makeRoom = knFamily_MakeRoom;
+    f->fragments.roomContext = f;
     DropScratch(f);
     return result;
 }
@@ -153,32 +155,18 @@ size_t knFamily_Bytes(const knFamily* family)
     return family->tracker->bytes + sizeof(knFamily) + sizeof(knMemoryTracker);
 }
 
-static uint32_t GroupCount(const knSplitDef* def)
+// Called by the fragment set before a split is kept, so that nothing after it can fail.
+knResult knFamily_MakeRoom(void* context, const knFractureDelta* delta)
 {
-    switch (def->kind)
-    {
-    case kn_splitLabels:
-        return def->groupCount;
-    case kn_splitSites:
-        return def->siteCount;
-    case kn_splitRadial:
-        return (def->sectorCount + 1) * (def->ringCount + 1);
-    default:
-        return 2;
-    }
-}
-
-// Field and forest for so many more pieces, with every cut that is still possible.
-static knResult Reserve(knFamily* f, uint32_t pieceCount)
-{
-    uint32_t labels = f->fragments.fragmentCount + pieceCount;
-    uint32_t live = 0;
+    knFamily* f = context;
+    uint32_t labels = f->fragments.fragmentCount + delta->fragmentCount;
+    uint32_t live = delta->fragmentCount;
     for (uint32_t i = 0; i < f->fragments.fragmentCount; ++i)
     {
         live += f->fragments.fragments[i].state != kn_fragmentEnded;
     }
-    knResult result = knFragmentField_Reserve(f->field, labels, live + pieceCount);
-    return result == kn_success ? knSphereForest_Reserve(&f->forest, f->cuts.edgeCount, labels)
+    knResult result = knFragmentField_Reserve(f->field, labels, live);
+    return result == kn_success ? knSphereForest_Reserve(&f->forest, f->cuts.pointCount, labels)
                                 : result;
 }
 
@@ -204,10 +192,19 @@ static knResult UpdateForest(knFamily* f, const knFractureDelta* delta)
     }
 }
 
-static knResult Follow(knFamily* f, const knFractureDelta* delta)
+knFragmentSet* knFamily_Cutting(knFamily* family)
 {
-    knResult result = Reserve(f, delta->fragmentCount);
-    result = result == kn_success ? knFragmentField_Update(f->field, delta) : result;
+    return family->isSpent ? NULL : &family->fragments;
+}
+
+knResult knFamily_Follow(knFamily* f, const knFractureDelta* delta)
+{
+    if (!f || !delta || f->isSpent)
+    {
+        return knFail(kn_errorArgument, "knFamily_Follow: an argument is null, or memory ran out "
+                                        "in an earlier split and the family is spent");
+    }
+    knResult result = knFragmentField_Update(f->field, delta);
     result = result == kn_success ? UpdateForest(f, delta) : result;
     knFamily_DropEdges(f, delta->parent);
     for (uint32_t i = 0; result == kn_success && i < delta->fragmentCount; ++i)
@@ -215,6 +212,7 @@ static knResult Follow(knFamily* f, const knFractureDelta* delta)
         result = knFamily_FindEdges(f, delta->fragments[i]);
     }
     DropScratch(f);
+    f->isSpent = result != kn_success;
     return result;
 }
 
@@ -226,17 +224,11 @@ knResult knFamily_Split(knFamily* family, uint32_t fragment, const knSplitDef* d
         return knFail(kn_errorArgument, "knFamily_Split: an argument is null, or memory ran out in "
                                         "an earlier split and the family is spent");
     }
-    knResult reserved = Reserve(family, 4 * GroupCount(def) + 64);
-    if (reserved != kn_success)
-    {
-        return reserved;
-    }
     knSplitResult split;
     knResult done = knFragmentSet_Split(&family->fragments, fragment, def, arena, &split);
     if (done == kn_success && split.outcome == kn_splitDone)
     {
-        done = Follow(family, &split.delta);
-        family->isSpent = done != kn_success;
+        done = knFamily_Follow(family, &split.delta);
     }
     if (done == kn_success)
     {

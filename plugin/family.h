@@ -51,11 +51,24 @@ KN_API const knSphereForest* knFamily_Forest(const knFamily* family);
 KN_API const knCutStore* knFamily_Cuts(const knFamily* family);
 
 // Between steps. Splits a piece and brings field, forest and edges up to date. The arrays of the
-// result live in the arena. Room is made first, so that a failure leaves everything as it was; the
-// one exception is a split into more than four times the pieces asked for plus 64 that then finds
-// no memory: the family is spent, and says so to every later call.
+// result live in the arena. Room for all that follows is made before the split is kept; the one
+// thing that can still fail is a list of edges that finds no memory: the family is spent then, and
+// says so to every later call.
 KN_API knResult knFamily_Split(knFamily* family, uint32_t fragment, const knSplitDef* def,
                                knArena* arena, knSplitResult* result);
+
+// An event of several splits, updated once:
+//
+//   knFragmentSet* set = knFamily_Cutting(family);
+//   knFragmentMark mark = knFragmentSet_Mark(set);
+//   ... knFragmentSet_Split(set, parent, ...), then what came from it ...
+//   knFragmentSet_DeltaSince(set, parent, mark, arena, &delta);
+//   knFamily_Follow(family, &delta);
+//
+// Splits of the set make room in the family before they are kept. Between the first split and
+// Follow the family answers no queries. One piece and its descendants at a time.
+KN_API knFragmentSet* knFamily_Cutting(knFamily* family);
+KN_API knResult knFamily_Follow(knFamily* family, const knFractureDelta* delta);
 
 // The piece has left the world.
 KN_API void knFamily_Remove(knFamily* family, uint32_t fragment);

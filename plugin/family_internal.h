@@ -43,6 +43,8 @@ struct knFamily
     knMemoryTracker* tracker;
 };
 
+knResult knFamily_MakeRoom(void* family, const knFractureDelta* delta);
+
 // Lists the edges of one piece; replaces an older list.
 knResult knFamily_FindEdges(knFamily* family, uint32_t fragment);
 void knFamily_DropEdges(knFamily* family, uint32_t fragment);

@@ -158,7 +158,11 @@ knResult knSphereForest_Reserve(knSphereForest* forest, uint32_t cutPointCount,
     {
         return result;
     }
-    return GrowPoints(forest, capacity);
+    // by half of the cut points at least, so that a row of breaks does not copy everything each
+    // time
+    uint32_t held = forest->memory ? forest->pointCapacity - forest->mesh->nodeCount : 0;
+    uint32_t half = forest->mesh->nodeCount + held / 2 * 3;
+    return GrowPoints(forest, capacity > half ? capacity : half);
 }
 
 knSphereFragment knSphereForest_Fragment(const knSphereForest* forest, uint32_t fragment)

@@ -50,6 +50,46 @@ static void ASplitReachesEveryPart(void** state)
     CloseModel(&piggy);
 }
 
+// An event of several splits that is followed once.
+static void AnEventIsFollowedOnce(void** state)
+{
+    (void)state;
+    TestModel piggy = OpenDemoModel("piggy");
+    knFamily* family = MakeFamily(&piggy);
+    BreakInto(family, 3, 5);
+    knFragmentSet* set = knFamily_Cutting(family);
+    knRandom random = knMakeRandom(8);
+    knArena arena;
+    assert_int_equal(knCreateArena(&arena, 8 << 20, NULL), kn_success);
+    for (int event = 0; event < 3; ++event)
+    {
+        uint32_t pieces[256];
+        ListPieces(family, pieces, 256);
+        knFragmentMark mark = knFragmentSet_Mark(set);
+        uint32_t piece = pieces[0];
+        for (int i = 0; i < 6; ++i)
+        {
+            knSplitDef def = knDefaultSplitDef();
+            def.normal = knRandom_UnitVec3(&random);
+            def.offset = knDot(def.normal, knToFloat(set->fragments[piece].mass.center));
+            knArena_Reset(&arena);
+            knSplitResult result;
+            assert_int_equal(knFragmentSet_Split(set, piece, &def, &arena, &result), kn_success);
+            piece = result.outcome == kn_splitDone ? result.delta.fragments[0] : piece;
+        }
+        knArena_Reset(&arena);
+        knFractureDelta delta;
+        assert_int_equal(knFragmentSet_DeltaSince(set, pieces[0], mark, &arena, &delta),
+                         kn_success);
+        assert_true(delta.fragmentCount > 3);
+        assert_int_equal(knFamily_Follow(family, &delta), kn_success);
+        CheckFamily(family);
+    }
+    knDestroyArena(&arena);
+    knDestroyFamily(family);
+    CloseModel(&piggy);
+}
+
 static void ARemovedPieceIsNotThere(void** state)
 {
     (void)state;
@@ -159,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ASplitReachesEveryPart),
+        cmocka_unit_test(AnEventIsFollowedOnce),
         cmocka_unit_test(ARemovedPieceIsNotThere),
         cmocka_unit_test(BadDefinitionsAreNamed),
         cmocka_unit_test(EveryAllocationFailureIsSurvived),

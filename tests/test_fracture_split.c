@@ -162,6 +162,106 @@ static void TheDeltaTellsExactlyWhatChanged(void** state)
     FreeScene(&scene);
 }
 
+// Splits of one piece and its heirs, seen as one: judged by labels before the first and after the
+// last.
+static void SplitsInARowAreOneDelta(void** state)
+{
+    (void)state;
+    Scene scene;
+    MakeBallScene(&scene, 21);
+    SplitHeaviest(&scene, 2);
+    const knTetMesh* mesh = &scene.parts.mesh;
+    uint32_t* old = malloc(mesh->nodeCount * sizeof *old);
+    assert_non_null(old);
+    for (int event = 0; event < 4; ++event)
+    {
+        uint32_t parent = Heaviest(&scene);
+        knFragmentMark mark = knFragmentSet_Mark(&scene.set);
+        knFractureDelta delta;
+        assert_int_equal(knFragmentSet_DeltaSince(&scene.set, parent, mark, &scene.arena, &delta),
+                         kn_errorHandle);
+        memcpy(old, scene.store.labels, mesh->nodeCount * sizeof *old);
+        uint32_t piece = parent;
+        for (int i = 0; i < 4; ++i)
+        {
+            knSplitDef def = RandomPlane(&scene, piece);
+            knArena_Reset(&scene.arena);
+            knSplitResult result = Split(&scene, piece, &def);
+            assert_int_equal(result.outcome, kn_splitDone);
+            piece = result.delta.fragments[i % 2];
+        }
+        knArena_Reset(&scene.arena);
+        assert_int_equal(knFragmentSet_DeltaSince(&scene.set, parent, mark, &scene.arena, &delta),
+                         kn_success);
+        assert_int_equal(delta.parent, parent);
+        assert_int_equal(delta.firstPoint, mark.pointCount);
+        assert_int_equal(delta.firstPoint + delta.pointCount, scene.store.pointCount);
+        AssertSplitNodes(&scene, &delta, old);
+        AssertCrossedTets(&scene, &delta, old);
+        uint32_t live = 0;
+        for (uint32_t f = mark.fragmentCount; f < scene.set.fragmentCount; ++f)
+        {
+            if (IsLive(&scene, f))
+            {
+                assert_true(live < delta.fragmentCount);
+                assert_int_equal(delta.fragments[live], f);
+                live += 1;
+            }
+        }
+        assert_int_equal(live, delta.fragmentCount);
+        // a second piece split since the mark has points in the same run
+        knSplitDef def = RandomPlane(&scene, 1);
+        uint32_t other = IsLive(&scene, 1) && parent != 1 ? 1 : 2;
+        if (IsLive(&scene, other) && Split(&scene, other, &def).outcome == kn_splitDone)
+        {
+            assert_int_equal(
+                knFragmentSet_DeltaSince(&scene.set, parent, mark, &scene.arena, &delta),
+                kn_errorArgument);
+        }
+    }
+    knArena tiny;
+    assert_int_equal(knCreateArena(&tiny, 64, NULL), kn_success);
+    knFractureDelta delta;
+    knFragmentMark start = {1, 0};
+    assert_int_equal(knFragmentSet_DeltaSince(&scene.set, 0, start, &tiny, &delta), kn_errorMemory);
+    knDestroyArena(&tiny);
+    free(old);
+    FreeScene(&scene);
+}
+
+static knResult Refuse(void* context, const knFractureDelta* delta)
+{
+    uint32_t* calls = context;
+    *calls += 1;
+    assert_true(delta->fragmentCount >= 2 && delta->crossedTetCount > 0 && delta->pointCount > 0);
+    return kn_errorMemory;
+}
+
+// Who follows the set can say no, and nothing has happened then.
+static void NoRoomForFollowersTakesTheSplitBack(void** state)
+{
+    (void)state;
+    Scene scene;
+    MakeBallScene(&scene, 3);
+    SplitHeaviest(&scene, 3);
+    uint32_t calls = 0;
+    scene.set.makeRoom = Refuse;
+    scene.set.roomContext = &calls;
+    uint32_t fragment = Heaviest(&scene);
+    knSplitDef def = RandomPlane(&scene, fragment);
+    Snapshot before = TakeSnapshot(&scene.set);
+    knSplitResult result;
+    assert_int_equal(knFragmentSet_Split(&scene.set, fragment, &def, &scene.arena, &result),
+                     kn_errorMemory);
+    assert_int_equal(calls, 1);
+    AssertAsBefore(&before, &scene.set);
+    FreeSnapshot(&before);
+    scene.set.makeRoom = NULL;
+    assert_int_equal(Split(&scene, fragment, &def).outcome, kn_splitDone);
+    AssertSound(&scene);
+    FreeScene(&scene);
+}
+
 static void SmallPiecesAreMergedBeforeAnythingIsKept(void** state)
 {
     (void)state;
@@ -552,6 +652,8 @@ int main(void)
         cmocka_unit_test(ASplitThatPartsNothingChangesNothing),
         cmocka_unit_test(AnAreaAboveTheLimitIsRefusedWithoutATrace),
         cmocka_unit_test(TheDeltaTellsExactlyWhatChanged),
+        cmocka_unit_test(SplitsInARowAreOneDelta),
+        cmocka_unit_test(NoRoomForFollowersTakesTheSplitBack),
         cmocka_unit_test(SmallPiecesAreMergedBeforeAnythingIsKept),
         cmocka_unit_test(AMergeOfEverythingLeavesNoTrace),
         cmocka_unit_test(DebrisIsListedWithItsMass),
