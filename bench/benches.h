@@ -9,5 +9,9 @@ extern const knBench knBenchArena;
 extern const knBench knBenchAssetLoad;
 extern const knBench knBenchCook;
 extern const knBench knBenchFieldUpdate;
+#ifdef KN_BENCH_BULLET
+extern const knBench knBenchPile;
+extern const knBench knBenchThreads;
+#endif
 extern const knBench knBenchTasks;
 extern const knBench knBenchTopology;

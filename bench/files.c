@@ -60,6 +60,13 @@ knResult knFindUpwards(char path[PATH_MAX], const char* name)
     return knFail(kn_errorFile, "%s is not beside or above the program", name);
 }
 
+knResult knFindMesh(char path[PATH_MAX], const char* folder, const char* name)
+{
+    char found[PATH_MAX];
+    knResult result = folder ? kn_success : knFindUpwards(found, "demos/assets");
+    return result == kn_success ? knJoinPath(path, folder ? folder : found, name) : result;
+}
+
 knResult knMakeScratchFolder(char folder[PATH_MAX])
 {
     const char* parent = getenv("TMPDIR");

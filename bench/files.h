@@ -18,6 +18,9 @@ knResult knFindUpwards(char path[PATH_MAX], const char* name);
 
 bool knPathExists(const char* path);
 
+// A mesh of the demos, in the folder that was named or the one above the program.
+knResult knFindMesh(char path[PATH_MAX], const char* folder, const char* name);
+
 // A new folder for scratch files, and its end: plain files in it are removed.
 knResult knMakeScratchFolder(char folder[PATH_MAX]);
 void knRemoveScratchFolder(const char* folder);

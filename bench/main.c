@@ -5,8 +5,11 @@
 #include <string.h>
 
 static const knBench* const benches[] = {
-    &knBenchArena,     &knBenchTasks, &knBenchTopology,
-    &knBenchAssetLoad, &knBenchCook,  &knBenchFieldUpdate,
+    &knBenchArena,     &knBenchTasks,   &knBenchTopology,
+    &knBenchAssetLoad, &knBenchCook,    &knBenchFieldUpdate,
+#ifdef KN_BENCH_BULLET
+    &knBenchPile,      &knBenchThreads,
+#endif
 };
 #define BENCH_COUNT (sizeof benches / sizeof benches[0])
 
