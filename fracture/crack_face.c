@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Zlib
+#include "fracture/crack_internal.h"
+
+#include "knap/random.h"
+
+// Below the first a crack runs through the hit, above the second it goes round it.
+#define RADIAL_COSINE 0.55f
+#define SHELL_COSINE  0.90f
+
+static knVec3 Across(knVec3 v, knVec3 axis)
+{
+    return knAddScaled(v, -knDot(v, axis), axis);
+}
+
+HitFrame knCrack_MakeHitFrame(const knCrackHit* hit, const knTetMesh* mesh, const uint32_t* nodes,
+                              uint32_t count)
+{
+    HitFrame frame = {.point = hit->point, .axis = knNormalize(hit->direction)};
+    float most = 0.0f;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        knVec3 r = Across(knSub(mesh->nodes[nodes[i]], hit->point), frame.axis);
+        most = fmaxf(most, knLengthSquared(r));
+    }
+    // the lowest node that is far from the axis: the same one in a turned or scaled copy
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        knVec3 r = Across(knSub(mesh->nodes[nodes[i]], hit->point), frame.axis);
+        if (knLengthSquared(r) >= 0.25f * most)
+        {
+            frame.e1 = knNormalize(r);
+            break;
+        }
+    }
+    frame.e2 = knCross(frame.axis, frame.e1);
+    return frame;
+}
+
+const HitFrame* knCrack_NearestHit(const knCracks* c, knVec3 p)
+{
+    const HitFrame* nearest = &c->hits[0];
+    float least = FLT_MAX;
+    for (uint32_t i = 0; i < c->def.hitCount; ++i)
+    {
+        float d = knLengthSquared(knSub(p, c->hits[i].point));
+        nearest = d < least ? &c->hits[i] : nearest;
+        least = fminf(least, d);
+    }
+    return nearest;
+}
+
+float knCrack_Spacing(const knCracks* c, knVec3 p)
+{
+    float d = c->def.spacing * knDistance(p, knCrack_NearestHit(c, p)->point);
+    return sqrtf(c->minSpacing * c->minSpacing + d * d);
+}
+
+static float Waves(const CrackFace* face, knVec3 p)
+{
+    const HitFrame* hit = face->hit;
+    knVec3 r = knScale(1.0f / face->wavelength, knSub(p, hit->point));
+    knVec3 q = {knDot(r, hit->e1), knDot(r, hit->e2), knDot(r, hit->axis)};
+    float wave = knCut_ValueNoise(q, face->noiseSeed) +
+                 0.35f * knCut_ValueNoise(knScale(2.7f, q), face->noiseSeed + 1);
+    // a radial crack begins at the hit
+    float fade = face->isRadial ? fminf(1.0f, 2.0f * knLength(r)) : 1.0f;
+    return face->amplitude * fade * wave;
+}
+
+static void MakeRadial(CrackFace* face, knVec3 u, knRandom* random)
+{
+    const HitFrame* hit = face->hit;
+    face->isRadial = true;
+    face->normal = knNormalize(Across(face->normal, u));
+    face->outwards = knNormalize(Across(u, face->normal));
+    if (fabsf(knDot(u, hit->axis)) > 0.9f)
+    {
+        // right behind the hit: outwards is any way along the crack and across the axis
+        face->outwards = knNormalize(knCross(face->normal, hit->axis));
+    }
+    // a straight line through the hit is what nobody has ever seen in broken ware
+    float slope = knRandom_Range(random, 0.15f, 0.8f);
+    face->kink = knRandom_Float(random) < 0.5f ? -slope : slope;
+}
+
+CrackFace knCrack_MakeFace(const knCracks* c, uint32_t node, knVec3 direction, float extent)
+{
+    knVec3 seed = c->set->cutMesh->mesh->nodes[node];
+    CrackFace face = {.seed = seed, .normal = direction, .hit = knCrack_NearestHit(c, seed)};
+    knRandom random = knMakeRandom(c->def.seed ^ 0xA24BAED4963EE407u * ((uint64_t)node + 1));
+    face.noiseSeed = knRandom_U64(&random);
+    knVec3 from = knSub(seed, face.hit->point);
+    float distance = knLength(from);
+    knVec3 u = distance > 0.0f ? knScale(1.0f / distance, from) : face.hit->axis;
+    if (knDot(direction, u) < 0.0f)
+    {
+        face.normal = knNeg(direction);
+    }
+    float cosine = knDot(face.normal, u);
+    if (cosine < RADIAL_COSINE)
+    {
+        MakeRadial(&face, u, &random);
+    }
+    else
+    {
+        float share = fminf(1.0f, (cosine - RADIAL_COSINE) / (SHELL_COSINE - RADIAL_COSINE));
+        float radius = fmaxf(distance, c->minSpacing) * knRandom_Range(&random, 0.9f, 1.4f);
+        face.curvature = share / radius;
+    }
+    face.wavelength = fmaxf(extent, c->minSpacing);
+    face.amplitude = c->def.waviness * face.wavelength;
+    face.seedWave = Waves(&face, seed);
+    return face;
+}
+
+float knCrack_EvaluateFace(const CrackFace* face, knVec3 p, knVec3* gradient)
+{
+    knVec3 q = knSub(p, face->seed);
+    float phi = knDot(face->normal, q);
+    knVec3 g = face->normal;
+    if (face->isRadial)
+    {
+        float behind = -knDot(face->outwards, knSub(p, face->hit->point));
+        if (behind > 0.0f)
+        {
+            phi += face->kink * behind;
+            g = knAddScaled(g, -face->kink, face->outwards);
+        }
+    }
+    else if (face->curvature > 0.0f)
+    {
+        g = knAddScaled(g, face->curvature, q);
+        phi += 0.5f * face->curvature * knLengthSquared(q);
+        phi *= 2.0f / (1.0f + knLength(g)); // the distance to the sphere
+    }
+    if (gradient)
+    {
+        *gradient = knNormalize(g);
+    }
+    // far away the waves cannot change the side
+    bool isNear = fabsf(phi) < 3.0f * face->amplitude;
+    return isNear && face->amplitude > 0.0f ? phi + Waves(face, p) - face->seedWave : phi;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+#include "fracture/cutting_internal.h"
+#include "knap/crack.h"
+
+// Any direction gets the same numbers in a turned copy: points are seen from the hit, along its
+// direction and towards a node chosen by its number.
+typedef struct HitFrame
+{
+    knVec3 point;
+    knVec3 axis, e1, e2;
+} HitFrame;
+
+// phi = normal . (p - seed) + bend |p - seed|^2 / 2, with a kink behind the hit and waves.
+typedef struct CrackFace
+{
+    knVec3 seed;
+    knVec3 normal;
+    float curvature; // 1/m; the centre lies against the normal
+    const HitFrame* hit;
+    bool isRadial;   // passes through the hit
+    knVec3 outwards; // radial: from the hit to the seed, across the normal
+    float kink;      // radial: slope behind the hit
+    float amplitude, wavelength; // of the waves, m
+    float seedWave;
+    uint64_t noiseSeed;
+} CrackFace;
+
+struct knCracks
+{
+    knAllocator allocator;
+    uint32_t nodeCapacity;
+    knFragmentSet* set;
+    knCrackDef def;
+    HitFrame hits[KN_MAX_CRACK_HITS];
+    knCrackReport report;
+    double scale;      // Pa of tension that a score of 1 stands for, at the given impulse
+    double minVolume;  // m^3
+    float minSpacing;  // m
+    // by node of the mesh
+    knCrackStress* stress; // over the largest tension, as far as it is not relieved
+    float* scores;         // over strength; an upper bound while not fresh
+    uint8_t* isFresh;
+    // a heap of the nodes, the highest score first
+    uint32_t* heap;
+    uint32_t heapCount;
+    float* phi; // by slot of the piece at work
+};
+
+// crack_stress.c
+// The largest principal value and its direction; `fallback` when all directions are alike.
+double knCrack_Principal(const knCrackStress* s, knVec3 fallback, knVec3* direction);
+
+// Takes the traction on a face of this normal away, wholly for a weight of 1.
+void knCrack_Relieve(knCrackStress* s, knVec3 normal, float weight);
+
+// crack_order.c: the nodes by score
+void knCrack_FillHeap(knCracks* cracks, const uint32_t* nodes, uint32_t count);
+
+// The node with the highest score, which is then exact; KN_NONE when none is left.
+uint32_t knCrack_TopNode(knCracks* cracks, knVec3* direction);
+float knCrack_Score(const knCracks* cracks, uint32_t node, knVec3* direction);
+
+// crack_face.c
+CrackFace knCrack_MakeFace(const knCracks* cracks, uint32_t node, knVec3 direction, float extent);
+
+// Signed distance, about; `gradient` may be null.
+float knCrack_EvaluateFace(const CrackFace* face, knVec3 p, knVec3* gradient);
+float knCrack_Spacing(const knCracks* cracks, knVec3 p);
+const HitFrame* knCrack_NearestHit(const knCracks* cracks, knVec3 p);
+HitFrame knCrack_MakeHitFrame(const knCrackHit* hit, const knTetMesh* mesh, const uint32_t* nodes,
+                              uint32_t count);
+
+// In [0, 1), by node and seed.
+float knCrack_NodeRandom(uint64_t seed, uint32_t node);

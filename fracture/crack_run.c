@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Zlib
+#include "fracture/crack_internal.h"
+
+#include <string.h>
+
+// A side is a sliver when its mean depth is below this share of the spacing.
+#define SLIVER_SHARE 0.2f
+
+// What a crack that stopped does to the strength along it, and the most that many do.
+#define STOP_DAMAGE 0.6f
+#define MAX_DAMAGE  0.9f
+
+knResult knCreateCracks(knCracks** out, uint32_t nodeCount, const knAllocator* allocator)
+{
+    knResult result = out && nodeCount > 0
+                          ? knCheckAllocator(allocator)
+                          : knFail(kn_errorArgument, "knCreateCracks: out is null or nodeCount 0");
+    if (result != kn_success)
+    {
+        return result;
+    }
+    knAllocator a = allocator ? *allocator : knDefaultAllocator();
+    knCracks* c = knAllocate(&a, 1, sizeof(knCracks));
+    if (!c)
+    {
+        return kn_errorMemory;
+    }
+    *c = (knCracks){.allocator = a, .nodeCapacity = nodeCount, .report = {.isDone = true}};
+    c->stress = knAllocate(&a, nodeCount, sizeof(knCrackStress));
+    c->scores = knAllocate(&a, nodeCount, sizeof(float));
+    c->isFresh = knAllocate(&a, nodeCount, sizeof(uint8_t));
+    c->heap = knAllocate(&a, nodeCount, sizeof(uint32_t));
+    c->phi = knAllocate(&a, nodeCount, sizeof(float));
+    if (!c->stress || !c->scores || !c->isFresh || !c->heap || !c->phi)
+    {
+        knDestroyCracks(c);
+        return kn_errorMemory;
+    }
+    *out = c;
+    return kn_success;
+}
+
+void knDestroyCracks(knCracks* c)
+{
+    if (!c)
+    {
+        return;
+    }
+    knAllocator a = c->allocator;
+    knRelease(&a, c->stress, c->nodeCapacity, sizeof(knCrackStress));
+    knRelease(&a, c->scores, c->nodeCapacity, sizeof(float));
+    knRelease(&a, c->isFresh, c->nodeCapacity, sizeof(uint8_t));
+    knRelease(&a, c->heap, c->nodeCapacity, sizeof(uint32_t));
+    knRelease(&a, c->phi, c->nodeCapacity, sizeof(float));
+    knRelease(&a, c, 1, sizeof(knCracks));
+}
+
+const knCrackReport* knCracks_Report(const knCracks* c)
+{
+    return &c->report;
+}
+
+static knResult CheckBegin(const knCracks* c, const knFragmentSet* set, const knCrackDef* def)
+{
+    if (!c || !set || !set->nodes)
+    {
+        return knFail(kn_errorArgument, "knCracks_Begin: cracks or set is null");
+    }
+    knResult result = knValidateCrackDef(def);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    if (def->fragment >= set->fragmentCount ||
+        set->fragments[def->fragment].state == kn_fragmentEnded)
+    {
+        return knFail(kn_errorHandle, "knCracks_Begin: fragment %u has ended or never was",
+                      def->fragment);
+    }
+    if (set->nodeCount > c->nodeCapacity)
+    {
+        return knFail(kn_errorLimit, "knCracks_Begin: made for %u nodes, the mesh has %u",
+                      c->nodeCapacity, set->nodeCount);
+    }
+    return kn_success;
+}
+
+// The largest tension, in Pa for 1 N s; negative when something is not a number.
+static double LargestTension(const knCrackStress* stress, uint32_t count)
+{
+    double most = 0.0;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        const knCrackStress* s = &stress[i];
+        if (!isfinite(s->xx + s->yy + s->zz + s->xy + s->xz + s->yz))
+        {
+            return -1.0;
+        }
+        knVec3 direction;
+        most = fmax(most, knCrack_Principal(s, knMakeVec3(1.0f, 0.0f, 0.0f), &direction));
+    }
+    return most;
+}
+
+static float ChooseSpacing(const knFragmentSet* set, const knCrackDef* def)
+{
+    if (def->minSpacing > 0.0f)
+    {
+        return def->minSpacing;
+    }
+    double volume = set->fragments[0].mass.volume;
+    // edge of a regular tetrahedron of the mean volume: finer than that nothing can be cut
+    double edge = cbrt(8.49 * volume / (double)set->cutMesh->mesh->tetCount);
+    return (float)fmax(fmax(4.0 * def->length, 0.05 * cbrt(volume)), edge);
+}
+
+// Stress over the largest tension: the list of cracks cannot depend on the blow's size.
+static double FillScores(knCracks* c, double largest)
+{
+    const uint32_t* nodes = knFragmentSet_Nodes(c->set, c->def.fragment);
+    uint32_t count = c->set->fragments[c->def.fragment].nodeCount;
+    float scale = (float)(1.0 / largest);
+    float flaws = c->def.flaws;
+    double weakest = 0.0;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        const knCrackStress* s = &c->def.stress[i];
+        c->stress[nodes[i]] = (knCrackStress){scale * s->xx, scale * s->yy, scale * s->zz,
+                                              scale * s->xy, scale * s->xz, scale * s->yz};
+        knVec3 direction;
+        c->scores[nodes[i]] = knCrack_Score(c, nodes[i], &direction);
+        c->isFresh[nodes[i]] = 1;
+        double flaw = 1.0 + (double)(flaws * knCrack_NodeRandom(c->def.seed, nodes[i]));
+        weakest = fmax(weakest, (double)c->scores[nodes[i]] / flaw);
+    }
+    knCrack_FillHeap(c, nodes, count);
+    c->report.work += count;
+    return weakest;
+}
+
+knResult knCracks_Begin(knCracks* c, knFragmentSet* set, const knCrackDef* def)
+{
+    knResult result = CheckBegin(c, set, def);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    uint32_t count = set->fragments[def->fragment].nodeCount;
+    double largest = LargestTension(def->stress, count);
+    if (largest < 0.0)
+    {
+        return knFail(kn_errorArgument, "knCrackDef: stress is not finite at some node");
+    }
+    c->set = set;
+    c->def = *def;
+    for (uint32_t i = 0; i < def->hitCount; ++i)
+    {
+        c->hits[i] = knCrack_MakeHitFrame(&def->hits[i], set->cutMesh->mesh,
+                                          knFragmentSet_Nodes(set, def->fragment), count);
+    }
+    c->minSpacing = ChooseSpacing(set, def);
+    c->minVolume = def->minVolumeShare * set->fragments[0].mass.volume;
+    double energy = def->strainEnergy * def->impulse * def->impulse;
+    energy = def->maxEnergy > 0.0 ? fmin(energy, def->maxEnergy) : energy;
+    c->report = (knCrackReport){.isDone = true, .breakingShare = HUGE_VAL, .pieceCount = 1};
+    c->report.energy = energy;
+    if (largest > 0.0 && def->impulse > 0.0)
+    {
+        c->scale = largest * def->impulse / def->strength;
+        double weakest = FillScores(c, largest);
+        c->report.breakingShare = 1.0 / (weakest * c->scale);
+        c->report.breaks = c->report.breakingShare <= 1.0;
+        c->report.isDone = !c->report.breaks;
+    }
+    // what they point to may be gone when the next crack is asked for
+    c->def.stress = NULL;
+    c->def.hits = NULL;
+    return kn_success;
+}
+
+// The face through a node, with its value at every node of the piece.
+typedef struct Candidate
+{
+    CrackFace face;
+    uint32_t fragment;
+    uint32_t node;
+    float extent;     // m, from the seed to the furthest node
+    double paidShare; // of its area; earlier cracks have paid for the rest
+    bool isSliver;
+} Candidate;
+
+static float ExtentFrom(const knCracks* c, uint32_t fragment, knVec3 p)
+{
+    const uint32_t* nodes = knFragmentSet_Nodes(c->set, fragment);
+    float most = 0.0f;
+    for (uint32_t i = 0; i < c->set->fragments[fragment].nodeCount; ++i)
+    {
+        most = fmaxf(most, knLengthSquared(knSub(c->set->cutMesh->mesh->nodes[nodes[i]], p)));
+    }
+    return sqrtf(most);
+}
+
+static void EvaluateCandidate(knCracks* c, Candidate* k)
+{
+    const knVec3* positions = c->set->cutMesh->mesh->nodes;
+    const uint32_t* nodes = knFragmentSet_Nodes(c->set, k->fragment);
+    uint32_t count = c->set->fragments[k->fragment].nodeCount;
+    double depths[2] = {0.0, 0.0};
+    uint32_t counts[2] = {0, 0};
+    double damage = 0.0;
+    uint32_t nearCount = 0;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        float phi = knCrack_EvaluateFace(&k->face, positions[nodes[i]], NULL);
+        c->phi[i] = phi;
+        depths[phi < 0.0f] += (double)fabsf(phi);
+        counts[phi < 0.0f] += 1;
+        if (c->def.damage && fabsf(phi) < c->minSpacing)
+        {
+            damage += (double)c->def.damage[nodes[i]];
+            nearCount += 1;
+        }
+    }
+    int lesser = counts[0] < counts[1] ? 0 : 1;
+    double limit = (double)(SLIVER_SHARE * knCrack_Spacing(c, k->face.seed));
+    k->isSliver = counts[lesser] == 0 || depths[lesser] < limit * counts[lesser];
+    k->paidShare = nearCount > 0 ? 1.0 - damage / nearCount : 1.0;
+    c->report.work += 2 * (uint64_t)count;
+}
+
+// Nodes within the spacing of the new faces lose the tension across them.
+static void RelieveAround(knCracks* c, const CrackFace* face, const uint32_t* nodes, uint32_t count)
+{
+    const knVec3* positions = c->set->cutMesh->mesh->nodes;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        float reach = knCrack_Spacing(c, positions[nodes[i]]);
+        float t = c->phi[i] / reach;
+        if (t * t < 1.0f)
+        {
+            knVec3 normal;
+            knCrack_EvaluateFace(face, positions[nodes[i]], &normal);
+            float w = 1.0f - t * t;
+            knCrack_Relieve(&c->stress[nodes[i]], normal, w * w);
+            c->isFresh[nodes[i]] = 0;
+        }
+    }
+    c->report.work += count;
+}
+
+// The seed could not be used: neither can those right beside it.
+static void GiveUpSeed(knCracks* c, const Candidate* k)
+{
+    const knVec3* positions = c->set->cutMesh->mesh->nodes;
+    const uint32_t* nodes = knFragmentSet_Nodes(c->set, k->fragment);
+    float reach = 0.5f * knCrack_Spacing(c, k->face.seed);
+    for (uint32_t i = 0; i < c->set->fragments[k->fragment].nodeCount; ++i)
+    {
+        float t = knDistance(positions[nodes[i]], k->face.seed) / reach;
+        if (t < 1.0f)
+        {
+            float w = 1.0f - t * t;
+            knCrack_Relieve(&c->stress[nodes[i]], k->face.normal, w * w);
+            c->isFresh[nodes[i]] = 0;
+        }
+    }
+    c->scores[k->node] = 0.0f;
+    c->report.work += c->set->fragments[k->fragment].nodeCount;
+}
+
+// As far as the energy reached, nearest to the seed first.
+static void LeaveDamage(knCracks* c, const Candidate* k, double share)
+{
+    c->report.isUnfinished = true;
+    c->report.isDone = true;
+    if (!c->def.damage)
+    {
+        return;
+    }
+    const knVec3* positions = c->set->cutMesh->mesh->nodes;
+    const uint32_t* nodes = knFragmentSet_Nodes(c->set, k->fragment);
+    float reach = k->extent * (float)sqrt(fmin(fmax(share, 0.0), 1.0));
+    for (uint32_t i = 0; i < c->set->fragments[k->fragment].nodeCount; ++i)
+    {
+        bool isNear = fabsf(c->phi[i]) < c->minSpacing &&
+                      knDistance(positions[nodes[i]], k->face.seed) <= reach;
+        if (isNear)
+        {
+            float* damage = &c->def.damage[nodes[i]];
+            *damage = fminf(MAX_DAMAGE, 1.0f - (1.0f - *damage) * (1.0f - STOP_DAMAGE));
+        }
+    }
+}
+
+static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
+                               knSplitResult* result)
+{
+    double left = c->report.energy - c->report.spentEnergy;
+    double cost = c->def.fractureEnergy * k->paidShare;
+    knSplitDef def = knDefaultSplitDef();
+    def.kind = kn_splitNodal;
+    def.phi = c->phi;
+    def.small = c->def.small;
+    def.minVolume = c->minVolume;
+    // zero would mean no limit
+    def.maxArea = cost > 0.0 ? fmax(left / cost, DBL_MIN) : 0.0;
+    c->report.work += 4 * (uint64_t)c->set->fragments[k->fragment].nodeCount;
+    knResult status = knFragmentSet_Split(c->set, k->fragment, &def, arena, result);
+    if (status != kn_success)
+    {
+        return status;
+    }
+    if (result->outcome == kn_splitTooLarge)
+    {
+        LeaveDamage(c, k, def.maxArea / result->crackArea);
+    }
+    else if (result->outcome == kn_splitDone)
+    {
+        c->report.firstSeed = c->report.crackCount == 0 ? k->face.seed : c->report.firstSeed;
+        c->report.crackCount += 1;
+        c->report.crackArea += result->crackArea;
+        c->report.spentEnergy += result->crackArea * cost;
+        c->report.pieceCount += result->delta.fragmentCount - 1;
+        RelieveAround(c, &k->face, result->delta.splitNodes, result->delta.splitNodeCount);
+    }
+    return kn_success;
+}
+
+knResult knCracks_Next(knCracks* c, knArena* arena, knSplitResult* result)
+{
+    if (!c || !arena || !result)
+    {
+        return knFail(kn_errorArgument, "knCracks_Next: an argument is null");
+    }
+    *result = (knSplitResult){.outcome = kn_splitNothing};
+    if (c->report.isDone)
+    {
+        return kn_success;
+    }
+    Candidate k = {.paidShare = 1.0};
+    knVec3 direction;
+    k.node = knCrack_TopNode(c, &direction);
+    if (k.node == KN_NONE || (double)c->scores[k.node] * c->scale < 1.0 ||
+        c->report.pieceCount >= c->def.maxPieces)
+    {
+        c->report.isDone = true;
+        return kn_success;
+    }
+    k.fragment = c->set->store->labels[k.node];
+    k.extent = ExtentFrom(c, k.fragment, c->set->cutMesh->mesh->nodes[k.node]);
+    k.face = knCrack_MakeFace(c, k.node, direction, k.extent);
+    EvaluateCandidate(c, &k);
+    knResult status = k.isSliver ? kn_success : SplitCandidate(c, &k, arena, result);
+    if (status == kn_success && result->outcome != kn_splitDone && !c->report.isDone)
+    {
+        GiveUpSeed(c, &k);
+    }
+    return status;
+}
+
+size_t knCracks_Bytes(const knCracks* c)
+{
+    if (!c || !c->set)
+    {
+        return 0;
+    }
+    size_t most = 0;
+    knSplitDef def = knDefaultSplitDef();
+    def.kind = kn_splitNodal;
+    for (uint32_t i = 0; i < c->set->fragmentCount; ++i)
+    {
+        if (c->set->fragments[i].state != kn_fragmentEnded)
+        {
+            size_t bytes = knFragmentSet_SplitBytes(c->set, i, &def);
+            most = bytes > most ? bytes : most;
+        }
+    }
+    return most;
+}
