@@ -9,15 +9,9 @@
 // softer one, broken further. Each crack relieves the stress around it, which spaces the cracks and
 // turns the next ones across.
 
-#include "knap/cutting.h"
+#include "knap/stress.h"
 
 #define KN_MAX_CRACK_HITS 16
-
-// Symmetric, Pa for a blow of 1 N s.
-typedef struct knCrackStress
-{
-    float xx, yy, zz, xy, xz, yz;
-} knCrackStress;
 
 typedef struct knCrackHit
 {
@@ -29,11 +23,11 @@ typedef struct knCrackDef
 {
     size_t size; // of this struct
     uint32_t fragment;
-    const knCrackStress* stress; // by slot of the fragment, for hits whose sizes sum to 1 N s
-    double impulse;              // N s; sum of the sizes of the hits
-    double strainEnergy;         // J for 1 N s; grows with the square
-    double maxEnergy;            // J that the contact lost; 0 when it is not known
-    const knCrackHit* hits;      // the strongest first
+    const knNodeStress* stress; // by slot of the fragment, for hits whose sizes sum to 1 N s
+    double impulse;             // N s; sum of the sizes of the hits
+    double strainEnergy;        // J for 1 N s; grows with the square
+    double maxEnergy;           // J that the contact lost; 0 when it is not known
+    const knCrackHit* hits;     // the strongest first
     uint32_t hitCount;
 
     double strength;             // Pa, tensile
@@ -47,7 +41,7 @@ typedef struct knCrackDef
     float minSpacing; // m, at the hit; 0: from the material, the object and what the mesh can carry
     float flaws;      // weaker spots, as a share of the strength, in [0, 1]
     float waviness;   // of the crack faces, as a share of their extent
-    uint32_t maxPieces;   // the fragment becomes no more than these
+    uint32_t maxPieces;    // no further crack when the fragment has become so many
     double minVolumeShare; // of the whole object; smaller pieces are small
     knSmallPieces small;
 } knCrackDef;
@@ -84,7 +78,8 @@ KN_API void knDestroyCracks(knCracks* cracks);
 KN_API knResult knCracks_Begin(knCracks* cracks, knFragmentSet* set, const knCrackDef* def);
 
 // Tries the next crack. `result->outcome` is kn_splitDone when a piece was split; another outcome
-// says that this one came to nothing. Call until the report says isDone. On failure nothing changed.
+// says that this one came to nothing. Call until the report says isDone. On failure nothing
+// changed.
 KN_API knResult knCracks_Next(knCracks* cracks, knArena* arena, knSplitResult* result);
 
 KN_API const knCrackReport* knCracks_Report(const knCracks* cracks);

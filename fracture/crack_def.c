@@ -46,9 +46,10 @@ static knResult CheckShares(const knCrackDef* def)
         !(def->flaws >= 0.0f && def->flaws <= 1.0f) ||
         !(def->waviness >= 0.0f && def->waviness <= 1.0f))
     {
-        return knFail(kn_errorArgument,
-                      "knCrackDef: spacing %g not in [0, 10], flaws %g or waviness %g not in [0, 1]",
-                      (double)def->spacing, (double)def->flaws, (double)def->waviness);
+        return knFail(
+            kn_errorArgument,
+            "knCrackDef: spacing %g not in [0, 10], flaws %g or waviness %g not in [0, 1]",
+            (double)def->spacing, (double)def->flaws, (double)def->waviness);
     }
     if (!(def->minSpacing >= 0.0f && def->minSpacing < FLT_MAX) ||
         !(def->minVolumeShare >= 0.0 && def->minVolumeShare < 1.0) || def->maxPieces < 1 ||

@@ -67,11 +67,26 @@ static float Waves(const CrackFace* face, knVec3 p)
     return face->amplitude * fade * wave;
 }
 
+// A principal direction has no sign of its own: it gets one from the hit, the same in every copy.
+static knVec3 WithSign(knVec3 normal, const HitFrame* hit, knVec3 u)
+{
+    const knVec3 references[4] = {knCross(hit->axis, u), hit->e1, hit->e2, hit->axis};
+    for (int i = 0; i < 4; ++i)
+    {
+        float side = knDot(normal, references[i]);
+        if (fabsf(side) > 0.1f)
+        {
+            return side < 0.0f ? knNeg(normal) : normal;
+        }
+    }
+    return normal;
+}
+
 static void MakeRadial(CrackFace* face, knVec3 u, knRandom* random)
 {
     const HitFrame* hit = face->hit;
     face->isRadial = true;
-    face->normal = knNormalize(Across(face->normal, u));
+    face->normal = WithSign(knNormalize(Across(face->normal, u)), hit, u);
     face->outwards = knNormalize(Across(u, face->normal));
     if (fabsf(knDot(u, hit->axis)) > 0.9f)
     {

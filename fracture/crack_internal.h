@@ -4,6 +4,12 @@
 #include "fracture/cutting_internal.h"
 #include "knap/crack.h"
 
+// Over the largest tension of the piece.
+typedef struct StressTensor
+{
+    float xx, yy, zz, xy, xz, yz;
+} StressTensor;
+
 // Any direction gets the same numbers in a turned copy: points are seen from the hit, along its
 // direction and towards a node chosen by its number.
 typedef struct HitFrame
@@ -19,9 +25,9 @@ typedef struct CrackFace
     knVec3 normal;
     float curvature; // 1/m; the centre lies against the normal
     const HitFrame* hit;
-    bool isRadial;   // passes through the hit
-    knVec3 outwards; // radial: from the hit to the seed, across the normal
-    float kink;      // radial: slope behind the hit
+    bool isRadial;               // passes through the hit
+    knVec3 outwards;             // radial: from the hit to the seed, across the normal
+    float kink;                  // radial: slope behind the hit
     float amplitude, wavelength; // of the waves, m
     float seedWave;
     uint64_t noiseSeed;
@@ -35,12 +41,12 @@ struct knCracks
     knCrackDef def;
     HitFrame hits[KN_MAX_CRACK_HITS];
     knCrackReport report;
-    double scale;      // Pa of tension that a score of 1 stands for, at the given impulse
-    double minVolume;  // m^3
-    float minSpacing;  // m
+    double scale;     // Pa of tension that a score of 1 stands for, at the given impulse
+    double minVolume; // m^3
+    float minSpacing; // m
     // by node of the mesh
-    knCrackStress* stress; // over the largest tension, as far as it is not relieved
-    float* scores;         // over strength; an upper bound while not fresh
+    StressTensor* stress; // over the largest tension, as far as it is not relieved
+    float* scores;        // over strength; an upper bound while not fresh
     uint8_t* isFresh;
     // a heap of the nodes, the highest score first
     uint32_t* heap;
@@ -50,10 +56,10 @@ struct knCracks
 
 // crack_stress.c
 // The largest principal value and its direction; `fallback` when all directions are alike.
-double knCrack_Principal(const knCrackStress* s, knVec3 fallback, knVec3* direction);
+double knCrack_Principal(const StressTensor* s, knVec3 fallback, knVec3* direction);
 
 // Takes the traction on a face of this normal away, wholly for a weight of 1.
-void knCrack_Relieve(knCrackStress* s, knVec3 normal, float weight);
+void knCrack_Relieve(StressTensor* s, knVec3 normal, float weight);
 
 // crack_order.c: the nodes by score
 void knCrack_FillHeap(knCracks* cracks, const uint32_t* nodes, uint32_t count);

@@ -6,6 +6,9 @@
 // A side is a sliver when its mean depth is below this share of the spacing.
 #define SLIVER_SHARE 0.2f
 
+// A crack does not run through what is, on the mean, so many times stronger than where it began.
+#define STRONG_RATIO 3.0
+
 // What a crack that stopped does to the strength along it, and the most that many do.
 #define STOP_DAMAGE 0.6f
 #define MAX_DAMAGE  0.9f
@@ -26,7 +29,7 @@ knResult knCreateCracks(knCracks** out, uint32_t nodeCount, const knAllocator* a
         return kn_errorMemory;
     }
     *c = (knCracks){.allocator = a, .nodeCapacity = nodeCount, .report = {.isDone = true}};
-    c->stress = knAllocate(&a, nodeCount, sizeof(knCrackStress));
+    c->stress = knAllocate(&a, nodeCount, sizeof(StressTensor));
     c->scores = knAllocate(&a, nodeCount, sizeof(float));
     c->isFresh = knAllocate(&a, nodeCount, sizeof(uint8_t));
     c->heap = knAllocate(&a, nodeCount, sizeof(uint32_t));
@@ -47,7 +50,7 @@ void knDestroyCracks(knCracks* c)
         return;
     }
     knAllocator a = c->allocator;
-    knRelease(&a, c->stress, c->nodeCapacity, sizeof(knCrackStress));
+    knRelease(&a, c->stress, c->nodeCapacity, sizeof(StressTensor));
     knRelease(&a, c->scores, c->nodeCapacity, sizeof(float));
     knRelease(&a, c->isFresh, c->nodeCapacity, sizeof(uint8_t));
     knRelease(&a, c->heap, c->nodeCapacity, sizeof(uint32_t));
@@ -85,19 +88,27 @@ static knResult CheckBegin(const knCracks* c, const knFragmentSet* set, const kn
     return kn_success;
 }
 
+static StressTensor Scaled(const knNodeStress* s, float scale)
+{
+    const float* t = s->tensor;
+    return (StressTensor){scale * t[0], scale * t[1], scale * t[2],
+                          scale * t[3], scale * t[5], scale * t[4]};
+}
+
 // The largest tension, in Pa for 1 N s; negative when something is not a number.
-static double LargestTension(const knCrackStress* stress, uint32_t count)
+static double LargestTension(const knNodeStress* stress, uint32_t count)
 {
     double most = 0.0;
     for (uint32_t i = 0; i < count; ++i)
     {
-        const knCrackStress* s = &stress[i];
-        if (!isfinite(s->xx + s->yy + s->zz + s->xy + s->xz + s->yz))
+        const float* t = stress[i].tensor;
+        if (!isfinite(t[0] + t[1] + t[2] + t[3] + t[4] + t[5]))
         {
             return -1.0;
         }
+        StressTensor s = Scaled(&stress[i], 1.0f);
         knVec3 direction;
-        most = fmax(most, knCrack_Principal(s, knMakeVec3(1.0f, 0.0f, 0.0f), &direction));
+        most = fmax(most, knCrack_Principal(&s, knMakeVec3(1.0f, 0.0f, 0.0f), &direction));
     }
     return most;
 }
@@ -124,9 +135,7 @@ static double FillScores(knCracks* c, double largest)
     double weakest = 0.0;
     for (uint32_t i = 0; i < count; ++i)
     {
-        const knCrackStress* s = &c->def.stress[i];
-        c->stress[nodes[i]] = (knCrackStress){scale * s->xx, scale * s->yy, scale * s->zz,
-                                              scale * s->xy, scale * s->xz, scale * s->yz};
+        c->stress[nodes[i]] = Scaled(&c->def.stress[i], scale);
         knVec3 direction;
         c->scores[nodes[i]] = knCrack_Score(c, nodes[i], &direction);
         c->isFresh[nodes[i]] = 1;
@@ -186,7 +195,7 @@ typedef struct Candidate
     uint32_t node;
     float extent;     // m, from the seed to the furthest node
     double paidShare; // of its area; earlier cracks have paid for the rest
-    bool isSliver;
+    bool isRefused;
 } Candidate;
 
 static float ExtentFrom(const knCracks* c, uint32_t fragment, knVec3 p)
@@ -208,6 +217,7 @@ static void EvaluateCandidate(knCracks* c, Candidate* k)
     double depths[2] = {0.0, 0.0};
     uint32_t counts[2] = {0, 0};
     double damage = 0.0;
+    double factor = 0.0;
     uint32_t nearCount = 0;
     for (uint32_t i = 0; i < count; ++i)
     {
@@ -215,15 +225,18 @@ static void EvaluateCandidate(knCracks* c, Candidate* k)
         c->phi[i] = phi;
         depths[phi < 0.0f] += (double)fabsf(phi);
         counts[phi < 0.0f] += 1;
-        if (c->def.damage && fabsf(phi) < c->minSpacing)
+        if (fabsf(phi) < c->minSpacing)
         {
-            damage += (double)c->def.damage[nodes[i]];
+            damage += c->def.damage ? (double)c->def.damage[nodes[i]] : 0.0;
+            factor += c->def.strengthFactor ? (double)c->def.strengthFactor[nodes[i]] : 1.0;
             nearCount += 1;
         }
     }
     int lesser = counts[0] < counts[1] ? 0 : 1;
     double limit = (double)(SLIVER_SHARE * knCrack_Spacing(c, k->face.seed));
-    k->isSliver = counts[lesser] == 0 || depths[lesser] < limit * counts[lesser];
+    double own = c->def.strengthFactor ? (double)c->def.strengthFactor[k->node] : 1.0;
+    k->isRefused = counts[lesser] == 0 || depths[lesser] < limit * counts[lesser] ||
+                   factor > STRONG_RATIO * own * nearCount;
     k->paidShare = nearCount > 0 ? 1.0 - damage / nearCount : 1.0;
     c->report.work += 2 * (uint64_t)count;
 }
@@ -350,7 +363,7 @@ knResult knCracks_Next(knCracks* c, knArena* arena, knSplitResult* result)
     k.extent = ExtentFrom(c, k.fragment, c->set->cutMesh->mesh->nodes[k.node]);
     k.face = knCrack_MakeFace(c, k.node, direction, k.extent);
     EvaluateCandidate(c, &k);
-    knResult status = k.isSliver ? kn_success : SplitCandidate(c, &k, arena, result);
+    knResult status = k.isRefused ? kn_success : SplitCandidate(c, &k, arena, result);
     if (status == kn_success && result->outcome != kn_splitDone && !c->report.isDone)
     {
         GiveUpSeed(c, &k);

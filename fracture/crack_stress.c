@@ -3,7 +3,7 @@
 
 // Newton from above: the characteristic polynomial is convex beyond its largest root, so the steps
 // fall towards it and never pass it.
-static double LargestRoot(const knCrackStress* s)
+static double LargestRoot(const StressTensor* s)
 {
     double xx = (double)s->xx, yy = (double)s->yy, zz = (double)s->zz;
     double xy = (double)s->xy, xz = (double)s->xz, yz = (double)s->yz;
@@ -41,7 +41,7 @@ static knDVec3 Longest(knDVec3 a, knDVec3 b, knDVec3 c)
     return aa >= bb && aa >= cc ? a : bb >= cc ? b : c;
 }
 
-double knCrack_Principal(const knCrackStress* s, knVec3 fallback, knVec3* direction)
+double knCrack_Principal(const StressTensor* s, knVec3 fallback, knVec3* direction)
 {
     double root = LargestRoot(s);
     // rows of s - root: the direction is across all of them
@@ -62,7 +62,7 @@ double knCrack_Principal(const knCrackStress* s, knVec3 fallback, knVec3* direct
     return root;
 }
 
-void knCrack_Relieve(knCrackStress* s, knVec3 n, float weight)
+void knCrack_Relieve(StressTensor* s, knVec3 n, float weight)
 {
     knVec3 t = {s->xx * n.x + s->xy * n.y + s->xz * n.z, s->xy * n.x + s->yy * n.y + s->yz * n.z,
                 s->xz * n.x + s->yz * n.y + s->zz * n.z};
