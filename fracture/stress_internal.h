@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// The steps of a stress solution. Both ways, cooked modes and a piece's own polynomials, give the
+// stress of eight nodes at a few times; what is kept of it is the same.
+
+#include "knap/modes.h"
+#include "knap/stress.h"
+
+#define KN_STRESS_LANES 8
+#define KN_STRESS_TIMES 8  // at which the stress of every node is looked at
+#define KN_STRESS_SCAN  48 // at which only the energy is
+
+typedef struct StressTask
+{
+    const knStressDef* def;
+    const knTetMesh* mesh;
+    const uint32_t* nodes; // of the fragment
+    uint32_t nodeCount;
+    knArena* arena;
+    knNodeStress* out;
+    double times[KN_STRESS_TIMES];
+    uint32_t timeCount;
+    knStressResult result;
+} StressTask;
+
+// Stress of some nodes at each time: xx yy zz xy yz zx, Pa.
+typedef struct StressBlock
+{
+    float s[KN_STRESS_TIMES][6][KN_STRESS_LANES];
+} StressBlock;
+
+// Modes: stress_modal.c
+bool knStress_HasModes(const knStressDef* def);
+knResult knStress_SolveModal(StressTask* task);
+size_t knStress_ModalBytes(const knStressDef* def);
+
+// The piece's own polynomials: stress_piece.c
+knResult knStress_SolvePiece(StressTask* task);
+size_t knStress_PieceBytes(const knStressDef* def);
+
+// The field around the point of a hit: stress_contact.c
+void knStress_AddContacts(StressTask* task);
+
+// Where a hit lands on the surface of the whole object: stress_locate.c
+typedef struct SurfacePoint
+{
+    uint32_t nodes[3];
+    float weights[3];
+} SurfacePoint;
+
+SurfacePoint knStress_Locate(const knTetMesh* mesh, knVec3 point);
+
+// Time: stress_time.c
+double knStress_Duration(const knStressDef* def, const knImpact* impact);
+
+// Coordinate of an oscillator of unit mass at time t that got a unit impulse as half a sine.
+double knStress_HalfSine(double omega, double duration, double t);
+
+// Longest contact time; 0 when nothing hits.
+double knStress_LongestHit(const knStressDef* def);
+
+// At most KN_STRESS_TIMES of `count` moments, ascending, the one with the most energy among them;
+// returns how many.
+uint32_t knStress_PickTimes(const double* energies, uint32_t count, uint32_t* picks);
+
+// Principal stress: stress_principal.c
+// The larger tension of the block's times and what the nodes have.
+void knStress_KeepLargest(const StressTask* task, const StressBlock* block, uint32_t firstNode);
+
+// The largest principal stresses of eight tensors.
+void knStress_LargestPrincipal(const float (*tensor)[KN_STRESS_LANES], float* largest);
+
+// Unit eigenvector of the largest eigenvalue, which is returned to the last bits.
+double knStress_Direction(const float tensor[6], double largest, knVec3* direction);

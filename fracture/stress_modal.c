@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Zlib
+#include "fracture/stress_internal.h"
+
+#include <simde/x86/sse2.h>
+#include <string.h>
+
+// Modes that move, and how.
+typedef struct ModalState
+{
+    const knModeSet* modes;
+    double* forces;   // [impact][mode]: shape at the hit . impulse, m^-1.5 N s
+    double* steady;   // [mode]: coordinate under the steady loads
+    double* largest;  // [mode]: energy
+    float* factors;   // [mode][KN_STRESS_TIMES]: what a stored stress is multiplied with
+    uint32_t* active; // modes that are worth it
+    uint32_t activeCount;
+} ModalState;
+
+bool knStress_HasModes(const knStressDef* def)
+{
+    const knModeSet* modes = def->modes;
+    // a held object vibrates otherwise than a free one: the modes must have been cooked held
+    return modes && modes->modeCount > 0 && def->fragment == 0 &&
+           modes->isAnchored == (def->anchorCount > 0);
+}
+
+static double Omega(const StressTask* task, const ModalState* state, uint32_t mode)
+{
+    const knMaterial* m = task->def->material;
+    return sqrt((double)state->modes->eigenvalues[mode] * m->youngsModulus / m->density);
+}
+
+static double ShapeDot(const knModeSet* modes, uint32_t mode, const SurfacePoint* at, knVec3 v)
+{
+    const int16_t* shape = modes->shapes + 3 * (size_t)mode * modes->nodeCount;
+    double sum = 0.0;
+    for (int i = 0; i < 3; ++i)
+    {
+        uint32_t n = at->nodes[i];
+        double x = (double)shape[n] * (double)v.x;
+        double y = (double)shape[modes->nodeCount + n] * (double)v.y;
+        double z = (double)shape[2 * (size_t)modes->nodeCount + n] * (double)v.z;
+        sum += (double)at->weights[i] * (x + y + z);
+    }
+    return sum * (double)modes->shapeScales[mode];
+}
+
+static void GatherForces(StressTask* task, ModalState* state)
+{
+    const knStressDef* def = task->def;
+    uint32_t modeCount = state->modes->modeCount;
+    memset(state->steady, 0, modeCount * sizeof *state->steady);
+    for (uint32_t k = 0; k < def->impactCount; ++k)
+    {
+        const knImpact* impact = &def->impacts[k];
+        SurfacePoint at = knStress_Locate(task->mesh, impact->point);
+        double* forces = state->forces + (size_t)k * modeCount;
+        for (uint32_t i = 0; i < modeCount; ++i)
+        {
+            double force = ShapeDot(state->modes, i, &at, impact->impulse);
+            bool isSteady = impact->kind == kn_loadSteady;
+            double stiffness = (double)state->modes->eigenvalues[i] * def->material->youngsModulus;
+            forces[i] = isSteady ? 0.0 : force;
+            state->steady[i] += isSteady ? force / (double)impact->duration / stiffness : 0.0;
+        }
+        task->result.workUnits += task->mesh->boundaryFaceCount + 9 * (uint64_t)modeCount;
+    }
+}
+
+static double Coordinate(const StressTask* task, const ModalState* state, uint32_t mode, double t)
+{
+    const knStressDef* def = task->def;
+    double omega = Omega(task, state, mode);
+    double q = state->steady[mode];
+    for (uint32_t k = 0; k < def->impactCount; ++k)
+    {
+        double force = state->forces[(size_t)k * state->modes->modeCount + mode];
+        if (force != 0.0)
+        {
+            double duration = knStress_Duration(def, &def->impacts[k]);
+            q += force / def->material->density * knStress_HalfSine(omega, duration, t);
+        }
+    }
+    return q;
+}
+
+static double ModeEnergy(const StressTask* task, const ModalState* state, uint32_t mode, double q)
+{
+    return 0.5 * (double)state->modes->eigenvalues[mode] * task->def->material->youngsModulus * q *
+           q;
+}
+
+// Times that grow evenly from a part of the contact time until the slowest mode was at its largest.
+static uint32_t PlanTimes(const StressTask* task, const ModalState* state, double* times)
+{
+    double duration = knStress_LongestHit(task->def);
+    if (!(duration > 0.0))
+    {
+        times[0] = 0.0;
+        return 1;
+    }
+    double period = 6.283185307179586 / Omega(task, state, 0);
+    double first = 0.2 * duration;
+    double ratio = pow((duration + 0.3 * period) / first, 1.0 / (KN_STRESS_SCAN - 1));
+    for (uint32_t k = 0; k < KN_STRESS_SCAN; ++k)
+    {
+        times[k] = k == 0 ? first : times[k - 1] * ratio;
+    }
+    return KN_STRESS_SCAN;
+}
+
+// A mode counts when its stress comes to a thousandth of the largest.
+static void ChooseModes(ModalState* state, const double* largest)
+{
+    double total = 0.0;
+    for (uint32_t i = 0; i < state->modes->modeCount; ++i)
+    {
+        total += largest[i];
+    }
+    state->activeCount = 0;
+    for (uint32_t i = 0; i < state->modes->modeCount; ++i)
+    {
+        if (largest[i] > 1e-6 * total)
+        {
+            state->active[state->activeCount++] = i;
+        }
+    }
+}
+
+static void ScanTimes(StressTask* task, ModalState* state)
+{
+    double times[KN_STRESS_SCAN];
+    double energies[KN_STRESS_SCAN] = {0};
+    uint32_t count = PlanTimes(task, state, times);
+    uint32_t modeCount = state->modes->modeCount;
+    for (uint32_t i = 0; i < modeCount; ++i)
+    {
+        state->largest[i] = 0.0;
+        for (uint32_t k = 0; k < count; ++k)
+        {
+            double energy = ModeEnergy(task, state, i, Coordinate(task, state, i, times[k]));
+            energies[k] += energy;
+            state->largest[i] = fmax(state->largest[i], energy);
+        }
+    }
+    ChooseModes(state, state->largest);
+    uint32_t picks[KN_STRESS_TIMES];
+    task->timeCount = knStress_PickTimes(energies, count, picks);
+    for (uint32_t k = 0; k < task->timeCount; ++k)
+    {
+        task->times[k] = times[picks[k]];
+        task->result.strainEnergy = fmax(task->result.strainEnergy, energies[picks[k]]);
+    }
+    task->result.workUnits += 16 * (uint64_t)modeCount * count;
+}
+
+static void FillFactors(StressTask* task, ModalState* state)
+{
+    for (uint32_t a = 0; a < state->activeCount; ++a)
+    {
+        uint32_t i = state->active[a];
+        double scale = task->def->material->youngsModulus * (double)state->modes->stressScales[i];
+        for (uint32_t k = 0; k < KN_STRESS_TIMES; ++k)
+        {
+            bool isUsed = k < task->timeCount;
+            state->factors[a * KN_STRESS_TIMES + k] =
+                isUsed ? (float)(scale * Coordinate(task, state, i, task->times[k])) : 0.0f;
+        }
+    }
+}
+
+// Eight stored integers as floats.
+static void LoadEight(const int16_t* from, simde__m128 out[2])
+{
+    simde__m128i x = simde_mm_loadu_si128((const simde__m128i*)from);
+    out[0] = simde_mm_cvtepi32_ps(simde_mm_srai_epi32(simde_mm_unpacklo_epi16(x, x), 16));
+    out[1] = simde_mm_cvtepi32_ps(simde_mm_srai_epi32(simde_mm_unpackhi_epi16(x, x), 16));
+}
+
+// Sums one component over the modes for four times at once; the order of the modes is fixed, so
+// every lane has the bits of a plain loop.
+static void SumFour(const ModalState* state, const int16_t* column, uint32_t firstTime,
+                    simde__m128 sums[8])
+{
+    for (int i = 0; i < 8; ++i)
+    {
+        sums[i] = simde_mm_setzero_ps();
+    }
+    size_t stride = 6 * (size_t)state->modes->nodeCount;
+    for (uint32_t a = 0; a < state->activeCount; ++a)
+    {
+        simde__m128 v[2];
+        LoadEight(column + state->active[a] * stride, v);
+        const float* factors = state->factors + a * KN_STRESS_TIMES + firstTime;
+        for (int k = 0; k < 4; ++k)
+        {
+            simde__m128 f = simde_mm_set1_ps(factors[k]);
+            sums[2 * k] = simde_mm_add_ps(sums[2 * k], simde_mm_mul_ps(f, v[0]));
+            sums[2 * k + 1] = simde_mm_add_ps(sums[2 * k + 1], simde_mm_mul_ps(f, v[1]));
+        }
+    }
+}
+
+static void SumBlock(const StressTask* task, const ModalState* state, uint32_t firstNode,
+                     StressBlock* block)
+{
+    for (uint32_t c = 0; c < 6; ++c)
+    {
+        const int16_t* column =
+            state->modes->stresses + c * (size_t)state->modes->nodeCount + firstNode;
+        for (uint32_t t = 0; t < task->timeCount; t += 4)
+        {
+            simde__m128 sums[8];
+            SumFour(state, column, t, sums);
+            for (uint32_t k = 0; k < 4; ++k)
+            {
+                simde_mm_storeu_ps(block->s[t + k][c], sums[2 * k]);
+                simde_mm_storeu_ps(block->s[t + k][c] + 4, sums[2 * k + 1]);
+            }
+        }
+    }
+}
+
+static bool Allocate(StressTask* task, ModalState* state)
+{
+    uint32_t modeCount = state->modes->modeCount;
+    state->forces = knArena_Allocate(task->arena, (size_t)task->def->impactCount * modeCount,
+                                     sizeof *state->forces);
+    state->steady = knArena_Allocate(task->arena, modeCount, sizeof *state->steady);
+    state->largest = knArena_Allocate(task->arena, modeCount, sizeof *state->largest);
+    state->factors =
+        knArena_Allocate(task->arena, (size_t)modeCount * KN_STRESS_TIMES, sizeof(float));
+    state->active = knArena_Allocate(task->arena, modeCount, sizeof *state->active);
+    return state->forces && state->steady && state->largest && state->factors && state->active;
+}
+
+size_t knStress_ModalBytes(const knStressDef* def)
+{
+    size_t modeCount = def->modes->modeCount;
+    return modeCount * (8 * (size_t)def->impactCount + 8 + 8 + 4 * KN_STRESS_TIMES + 4) +
+           5 * (size_t)KN_CACHE_LINE;
+}
+
+knResult knStress_SolveModal(StressTask* task)
+{
+    ModalState state = {.modes = task->def->modes};
+    if (!Allocate(task, &state))
+    {
+        return kn_errorMemory;
+    }
+    GatherForces(task, &state);
+    ScanTimes(task, &state);
+    FillFactors(task, &state);
+    uint32_t count = task->nodeCount;
+    StressBlock block = {0};
+    for (uint32_t first = 0; first < count; first += KN_STRESS_LANES)
+    {
+        // the last block begins earlier, so that no lane reads past the end of a component
+        bool isLast = first + KN_STRESS_LANES > count && count >= KN_STRESS_LANES;
+        uint32_t at = isLast ? count - KN_STRESS_LANES : first;
+        SumBlock(task, &state, at, &block);
+        knStress_KeepLargest(task, &block, at);
+    }
+    task->result.isModal = true;
+    task->result.modeCount = state.activeCount;
+    task->result.workUnits +=
+        (uint64_t)count * task->timeCount * (6 * (uint64_t)state.activeCount + 40);
+    return kn_success;
+}

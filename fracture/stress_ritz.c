@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Zlib
+#include "fracture/stress_piece_internal.h"
+
+#include <string.h>
+
+// Integral of d(phi_m)/dx_a d(phi_n)/dx_b; -1 for no derivative.
+static double Integral(const Ritz* ritz, uint32_t m, uint32_t n, int a, int b)
+{
+    const double* s = ritz->frame.scale;
+    const uint8_t* p = ritz->space.powers[m];
+    const uint8_t* q = ritz->space.powers[n];
+    int e[3] = {p[0] + q[0], p[1] + q[1], p[2] + q[2]};
+    double f = s[0] * s[1] * s[2];
+    if (a >= 0)
+    {
+        f *= p[a] / s[a];
+        e[a] -= 1;
+    }
+    if (b >= 0)
+    {
+        f *= q[b] / s[b];
+        e[b] -= 1;
+    }
+    return f == 0.0 ? 0.0 : f * ritz->moments->sums[ritz->moments->rows[e[2]][e[1]] + e[0]];
+}
+
+// Isotropic elasticity: one 3 x 3 block.
+static void AssemblePair(Ritz* ritz, uint32_t m, uint32_t n)
+{
+    const knMaterial* material = ritz->task->def->material;
+    double nu = material->poissonRatio;
+    double lambda = material->youngsModulus * nu / ((1.0 + nu) * (1.0 - 2.0 * nu));
+    double mu = material->youngsModulus / (2.0 * (1.0 + nu));
+    double g[3][3];
+    for (int a = 0; a < 3; ++a)
+    {
+        for (int b = 0; b < 3; ++b)
+        {
+            g[a][b] = Integral(ritz, m, n, a, b);
+        }
+    }
+    double trace = g[0][0] + g[1][1] + g[2][2];
+    for (uint32_t i = 0; i < 3; ++i)
+    {
+        for (uint32_t j = 0; j < 3; ++j)
+        {
+            double k = lambda * g[i][j] + mu * g[j][i] + (i == j ? mu * trace : 0.0);
+            ritz->elastic[(size_t)(3 * m + i) * ritz->n + 3 * n + j] = k;
+            ritz->elastic[(size_t)(3 * n + j) * ritz->n + 3 * m + i] = k;
+        }
+    }
+    double mass = material->density * Integral(ritz, m, n, -1, -1);
+    ritz->mass[(size_t)m * ritz->space.count + n] = mass;
+    ritz->mass[(size_t)n * ritz->space.count + m] = mass;
+}
+
+void knStress_Assemble(Ritz* ritz)
+{
+    for (uint32_t m = 0; m < ritz->space.count; ++m)
+    {
+        for (uint32_t n = m; n < ritz->space.count; ++n)
+        {
+            AssemblePair(ritz, m, n);
+        }
+    }
+    ritz->task->result.workUnits += 10 * (uint64_t)ritz->space.count * ritz->space.count;
+}
+
+void knStress_Monomials(const PolySpace* space, knDVec3 p, double* values)
+{
+    double powers[3][MAX_DEGREE + 1];
+    const double x[3] = {p.x, p.y, p.z};
+    for (int a = 0; a < 3; ++a)
+    {
+        powers[a][0] = 1.0;
+        for (int i = 1; i <= MAX_DEGREE; ++i)
+        {
+            powers[a][i] = powers[a][i - 1] * x[a];
+        }
+    }
+    for (uint32_t m = 0; m < space->count; ++m)
+    {
+        const uint8_t* e = space->powers[m];
+        values[m] = powers[0][e[0]] * powers[1][e[1]] * powers[2][e[2]];
+    }
+}
+
+// Springs at the held nodes, far stiffer than the piece but not so stiff that digits are lost.
+static void AddSpring(Ritz* ritz, uint32_t node, double spring)
+{
+    double values[MAX_MONOMIALS];
+    knDVec3 p = knStress_ToFrame(&ritz->frame, knToDouble(ritz->task->mesh->nodes[node]));
+    knStress_Monomials(&ritz->space, p, values);
+    for (uint32_t m = 0; m < ritz->space.count; ++m)
+    {
+        for (uint32_t n = 0; n < ritz->space.count; ++n)
+        {
+            double k = spring * values[m] * values[n];
+            for (uint32_t i = 0; i < 3; ++i)
+            {
+                ritz->stiffness[(size_t)(3 * m + i) * ritz->n + 3 * n + i] += k;
+            }
+        }
+    }
+}
+
+void knStress_AddAnchors(Ritz* ritz)
+{
+    const knStressDef* def = ritz->task->def;
+    const uint32_t* labels = def->set->store->labels;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < def->anchorCount; ++i)
+    {
+        count += labels[def->anchors[i]] == def->fragment;
+    }
+    if (ritz->stiffness != ritz->elastic)
+    {
+        memcpy(ritz->stiffness, ritz->elastic, (size_t)ritz->n * ritz->n * sizeof(double));
+    }
+    double spring = 1e4 * def->material->youngsModulus * ritz->frame.scale[0] / (count + 1);
+    for (uint32_t i = 0; i < def->anchorCount; ++i)
+    {
+        if (labels[def->anchors[i]] == def->fragment)
+        {
+            AddSpring(ritz, def->anchors[i], spring);
+        }
+    }
+    ritz->task->result.workUnits += 3 * (uint64_t)count * ritz->space.count * ritz->space.count;
+}
+
+// Upper triangle in place: row k holds U with A = U^T D U, D on the diagonal. What adds nothing new
+// is left out: its diagonal becomes 0.
+void knStress_Factor(double* matrix, uint32_t n)
+{
+    double diagonal[MAX_UNKNOWNS];
+    for (uint32_t k = 0; k < n; ++k)
+    {
+        diagonal[k] = matrix[(size_t)k * n + k];
+    }
+    for (uint32_t k = 0; k < n; ++k)
+    {
+        double* row = matrix + (size_t)k * n;
+        bool isNew = row[k] > 1e-11 * diagonal[k];
+        row[k] = isNew ? row[k] : 0.0;
+        for (uint32_t i = k + 1; i < n && isNew; ++i)
+        {
+            double f = row[i] / row[k];
+            double* target = matrix + (size_t)i * n;
+            for (uint32_t j = i; j < n; ++j)
+            {
+                target[j] -= f * row[j];
+            }
+        }
+        for (uint32_t j = k + 1; j < n; ++j)
+        {
+            row[j] = isNew ? row[j] / row[k] : 0.0;
+        }
+    }
+}
+
+void knStress_Backsolve(const double* matrix, uint32_t n, double* x)
+{
+    for (uint32_t k = 0; k < n; ++k)
+    {
+        const double* row = matrix + (size_t)k * n;
+        for (uint32_t j = k + 1; j < n; ++j)
+        {
+            x[j] -= row[j] * x[k];
+        }
+    }
+    for (uint32_t k = n; k-- > 0;)
+    {
+        const double* row = matrix + (size_t)k * n;
+        double sum = row[k] > 0.0 ? x[k] / row[k] : 0.0;
+        for (uint32_t j = k + 1; j < n && row[k] > 0.0; ++j)
+        {
+            sum -= row[j] * x[j];
+        }
+        x[k] = sum;
+    }
+}
