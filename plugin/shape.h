@@ -29,12 +29,6 @@ typedef struct knHullPlane
     float offset;
 } knHullPlane;
 
-typedef struct knHullEdge
-{
-    uint32_t v[2];
-    uint8_t isSharp; // else inside a flat face
-} knHullEdge;
-
 // The convex hull of points, or of spheres; owned by the caller, shared by shapes.
 typedef struct knHull
 {
@@ -43,7 +37,7 @@ typedef struct knHull
     float* radii;   // null when all are 0
     knTriangle* triangles;
     knHullPlane* planes; // per triangle; with radii, planes that touch three spheres
-    knHullEdge* edges;
+    knEdge* edges; // between faces that are not in one plane; with radii, of spheres that share one
     uint32_t pointCount; // points that do not lie on the hull are dropped
     uint32_t triangleCount;
     uint32_t planeCount;

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Zlib
+#include "shape_internal.h"
+
+// A feature of a shape against the field of a piece: a ball that moves along a segment or a rim.
+// The way is cut to the piece's box and halved where a sphere around a part can touch; what is left
+// are samples with their distances, in order. Every stretch in contact gives its deepest point,
+// refined, and its two ends, so that a capsule that lies has two contacts and not one that jumps.
+
+#define MAX_SAMPLES 64
+#define MAX_TESTS   160 // of parts
+#define PARTS       32  // of the way; finer where only the sphere touches
+#define FINEST      256
+#define REFINEMENTS 10
+
+typedef struct Way
+{
+    knShapeRun* run;
+    const knShapeFeature* feature;
+    knVec3 a, b;         // in the piece's frame
+    knVec3 center, u, w; // of a rim, in the piece's frame, and its two half axes
+    float length;        // m
+} Way;
+
+typedef struct Sample
+{
+    float t, half; // share of the way
+    float distance;
+    knVec3 normal;
+} Sample;
+
+static knVec3 PointAt(const Way* way, float t)
+{
+    if (way->feature->rimRadius > 0.0f)
+    {
+        float angle = 6.2831853f * t;
+        return knAddScaled(knAddScaled(way->center, cosf(angle), way->u), sinf(angle), way->w);
+    }
+    return knLerp(way->a, way->b, t);
+}
+
+static float RadiusAt(const Way* way, float t)
+{
+    return way->feature->radiusA + t * (way->feature->radiusB - way->feature->radiusA);
+}
+
+// Distance of the ball's surface; false when it is further than the margin.
+static bool Measure(const Way* way, float t, float* distance, knVec3* normal)
+{
+    knShapeRun* run = way->run;
+    knVec3 p = PointAt(way, t);
+    float radius = RadiusAt(way, t);
+    knFieldContact contact;
+    if (!knFieldQuery_Penetration(&run->field, p, &contact) &&
+        !knFieldQuery_Distance(&run->field, p, radius + run->margin, &contact))
+    {
+        return false;
+    }
+    *distance = contact.distance - radius;
+    *normal = contact.normal;
+    return true;
+}
+
+// The shares of the way between which it can touch the piece's box; false when it cannot.
+static bool ClipToBox(const Way* way, float* begin, float* end)
+{
+    float reach = fmaxf(way->feature->radiusA, way->feature->radiusB) + way->run->margin;
+    knBox box = knBox_Expand(way->run->box, reach);
+    *begin = 0.0f;
+    *end = 1.0f;
+    if (way->feature->rimRadius > 0.0f)
+    {
+        return knBox_Distance(box, way->center) <= way->feature->rimRadius;
+    }
+    const float a[3] = {way->a.x, way->a.y, way->a.z};
+    const float b[3] = {way->b.x, way->b.y, way->b.z};
+    const float lower[3] = {box.lower.x, box.lower.y, box.lower.z};
+    const float upper[3] = {box.upper.x, box.upper.y, box.upper.z};
+    for (int i = 0; i < 3; ++i)
+    {
+        float d = b[i] - a[i];
+        if (d == 0.0f)
+        {
+            if (a[i] < lower[i] || a[i] > upper[i])
+            {
+                return false;
+            }
+            continue;
+        }
+        float t0 = (lower[i] - a[i]) / d, t1 = (upper[i] - a[i]) / d;
+        *begin = fmaxf(*begin, fminf(t0, t1));
+        *end = fminf(*end, fmaxf(t0, t1));
+    }
+    return *begin <= *end;
+}
+
+static uint32_t TakeSamples(const Way* way, float begin, float end, Sample* samples)
+{
+    knShapeRun* run = way->run;
+    float stack[32][2];
+    int depth = 0;
+    uint32_t count = 0;
+    stack[depth][0] = 0.5f * (begin + end);
+    stack[depth++][1] = 0.5f * (end - begin);
+    for (int tests = 0; tests < MAX_TESTS && depth > 0 && count < MAX_SAMPLES; ++tests)
+    {
+        float t = stack[--depth][0], half = stack[depth][1];
+        float radius =
+            RadiusAt(way, t) + half * fabsf(way->feature->radiusB - way->feature->radiusA);
+        if (!knFieldQuery_SphereTest(&run->field, PointAt(way, t),
+                                     half * way->length + radius + run->margin))
+        {
+            continue;
+        }
+        Sample s = {.t = t, .half = half};
+        bool isLeaf = 2.0f * half * PARTS <= end - begin;
+        if (isLeaf && Measure(way, t, &s.distance, &s.normal) && s.distance < run->margin)
+        {
+            samples[count++] = s;
+        }
+        else if (2.0f * half * FINEST > end - begin && depth + 2 <= 32)
+        {
+            stack[depth][0] = t + 0.5f * half;
+            stack[depth++][1] = 0.5f * half;
+            stack[depth][0] = t - 0.5f * half;
+            stack[depth++][1] = 0.5f * half;
+        }
+    }
+    return count;
+}
+
+static void Emit(const Way* way, const Sample* s, uint32_t id)
+{
+    knShapeRun* run = way->run;
+    if (run->isStopped)
+    {
+        return;
+    }
+    knFieldContact contact = {.distance = s->distance, .normal = s->normal};
+    knVec3 p = knAddScaled(PointAt(way, s->t), -RadiusAt(way, s->t), s->normal);
+    bool isPoint = way->length == 0.0f;
+    knShapeRun_AddFeature(run, p, &contact, id, isPoint ? kn_contactPoint : kn_contactEdge);
+}
+
+// Towards the deepest point nearby, by halving steps.
+static Sample Refine(const Way* way, Sample s)
+{
+    float step = s.half;
+    bool isRim = way->feature->rimRadius > 0.0f;
+    for (int i = 0; i < REFINEMENTS; ++i)
+    {
+        for (int sign = -1; sign <= 1; sign += 2)
+        {
+            Sample tried = s;
+            tried.t = s.t + (float)sign * step;
+            tried.t = isRim ? tried.t : fminf(fmaxf(tried.t, 0.0f), 1.0f);
+            if (Measure(way, tried.t, &tried.distance, &tried.normal) &&
+                tried.distance < s.distance)
+            {
+                s = tried;
+            }
+        }
+        step *= 0.5f;
+    }
+    return s;
+}
+
+// The end of a stretch, at the border of its last part when that is in contact too.
+static Sample EndOf(const Way* way, Sample s, float sign)
+{
+    Sample end = s;
+    end.t = fminf(fmaxf(s.t + sign * s.half, 0.0f), 1.0f);
+    bool found = Measure(way, end.t, &end.distance, &end.normal);
+    return found && end.distance < way->run->margin ? end : s;
+}
+
+static void EmitStretch(const Way* way, const Sample* samples, uint32_t count, uint32_t id)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < count; ++i)
+    {
+        best = samples[i].distance < samples[best].distance ? i : best;
+    }
+    Sample deepest = Refine(way, samples[best]);
+    Emit(way, &deepest, 4 * id);
+    Sample ends[2] = {EndOf(way, samples[0], -1.0f), EndOf(way, samples[count - 1], 1.0f)};
+    bool isRim = way->feature->rimRadius > 0.0f;
+    // all of a rim has no ends: three points hold it as well
+    if (isRim && count >= PARTS)
+    {
+        ends[0] = samples[(best + count / 3) % count];
+        ends[1] = samples[(best + 2 * count / 3) % count];
+    }
+    for (uint32_t i = 0; i < 2; ++i)
+    {
+        float apart = fabsf(ends[i].t - deepest.t) * way->length;
+        if (apart > 4.0f * way->run->epsilon && apart * 16.0f > way->length)
+        {
+            Emit(way, &ends[i], 4 * id + 1 + i);
+        }
+    }
+}
+
+static void TestBall(const Way* way, uint32_t id)
+{
+    Sample s = {0};
+    knShapeRun* run = way->run;
+    if (knFieldQuery_SphereTest(&run->field, way->a, way->feature->radiusA + run->margin) &&
+        Measure(way, 0.0f, &s.distance, &s.normal) && s.distance < run->margin)
+    {
+        Emit(way, &s, 4 * id);
+    }
+}
+
+void knShapeRun_TestFeature(knShapeRun* run, const knShapeFeature* feature, uint32_t id)
+{
+    Way way = {.run = run, .feature = feature};
+    way.a = knShapeRun_ToPiece(run, feature->a);
+    way.b = knShapeRun_ToPiece(run, feature->b);
+    way.length = knDistance(way.a, way.b);
+    if (feature->rimRadius > 0.0f)
+    {
+        way.center = knShapeRun_ToPiece(run, feature->rimCenter);
+        way.u = knScale(feature->rimRadius, knTranspose(run->rotation).cx);
+        way.w = knScale(feature->rimRadius, knTranspose(run->rotation).cz);
+        way.length = 6.2831853f * feature->rimRadius;
+    }
+    if (way.length == 0.0f)
+    {
+        TestBall(&way, id);
+        return;
+    }
+    float begin, end;
+    Sample samples[MAX_SAMPLES];
+    if (!ClipToBox(&way, &begin, &end))
+    {
+        return;
+    }
+    uint32_t count = TakeSamples(&way, begin, end, samples);
+    for (uint32_t first = 0, i = 1; i <= count; ++i)
+    {
+        bool isBreak = i == count || samples[i].t - samples[i].half >
+                                         samples[i - 1].t + samples[i - 1].half + 1e-5f;
+        if (isBreak)
+        {
+            EmitStretch(&way, samples + first, i - first, id);
+            first = i;
+        }
+    }
+}
