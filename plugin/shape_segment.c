@@ -181,19 +181,26 @@ static void EmitStretch(const Way* way, const Sample* samples, uint32_t count, u
         best = samples[i].distance < samples[best].distance ? i : best;
     }
     Sample deepest = Refine(way, samples[best]);
-    Emit(way, &deepest, 4 * id);
     Sample ends[2] = {EndOf(way, samples[0], -1.0f), EndOf(way, samples[count - 1], 1.0f)};
-    bool isRim = way->feature->rimRadius > 0.0f;
     // all of a rim has no ends: three points hold it as well
-    if (isRim && count >= PARTS)
+    if (way->feature->rimRadius > 0.0f && count >= PARTS)
     {
         ends[0] = samples[(best + count / 3) % count];
         ends[1] = samples[(best + 2 * count / 3) % count];
     }
+    bool isApart[2];
     for (uint32_t i = 0; i < 2; ++i)
     {
         float apart = fabsf(ends[i].t - deepest.t) * way->length;
-        if (apart > 4.0f * way->run->epsilon && apart * 16.0f > way->length)
+        isApart[i] = apart > 4.0f * way->run->epsilon && apart * 16.0f > way->length;
+        // on a flat face every point is the deepest: then an end, which stays where it is
+        bool isAsDeep = ends[i].distance < deepest.distance + 0.1f * way->run->epsilon;
+        deepest = isAsDeep && !isApart[i] ? ends[i] : deepest;
+    }
+    Emit(way, &deepest, 4 * id);
+    for (uint32_t i = 0; i < 2; ++i)
+    {
+        if (isApart[i])
         {
             Emit(way, &ends[i], 4 * id + 1 + i);
         }
