@@ -166,7 +166,7 @@ typedef struct knFrontStats
 {
     uint32_t startNodes; // touched by crack faces in their own tetrahedra
     uint32_t levels;
-    uint32_t visits;  // nodes looked at
+    uint32_t visits;  // nodes looked at, once for each neighbour that hands something on
     uint32_t accepts; // distances that fell
 } knFrontStats;
 

@@ -99,6 +99,58 @@ static bool NearPlanes(const knTetMesh* mesh, const knTetCut* cut, uint32_t tet,
     return false;
 }
 
+// The nearest point of a convex polygon. Seen from p, which is the origin here; an outside point is
+// nearest to an edge that it lies beyond.
+static bool HitPolygon(const knCrackFace* face, knDVec3 p, knFaceHit* hit)
+{
+    knDVec3 q[KN_MAX_REGION_LOOP], n = {0.0, 0.0, 0.0};
+    q[0] = knDSub(knToDouble(face->points[0]), p);
+    for (int i = 1; i < face->count; ++i)
+    {
+        q[i] = knDSub(knToDouble(face->points[i]), p);
+        n = i > 1 ? knDAdd(n, knDCross(knDSub(q[i - 1], q[0]), knDSub(q[i], q[0]))) : n;
+    }
+    double nn = knDDot(n, n), h = knDDot(n, q[0]);
+    if (h * h >= hit->distance2 * nn && nn > 0.0)
+    {
+        return false;
+    }
+    knDVec3 nearest = nn > 0.0 ? knDScale(h / nn, n) : q[0];
+    double distance2 = nn > 0.0 ? h * h / nn : DBL_MAX;
+    bool beyond = false;
+    for (int i = 0; i < face->count; ++i)
+    {
+        knDVec3 a = q[i], e = knDSub(q[i + 1 < face->count ? i + 1 : 0], a);
+        if (nn > 0.0 && knDDot(knDCross(e, n), a) >= 0.0)
+        {
+            continue;
+        }
+        double t = -knDDot(a, e), ee = knDDot(e, e);
+        t = t > 0.0 && ee > 0.0 ? knLower(t / ee, 1.0) : 0.0;
+        knDVec3 c = knDAdd(a, knDScale(t, e));
+        double d2 = knDDot(c, c);
+        nearest = !beyond || d2 < distance2 ? c : nearest;
+        distance2 = !beyond || d2 < distance2 ? d2 : distance2;
+        beyond = true;
+    }
+    if (!(distance2 < hit->distance2))
+    {
+        return false;
+    }
+    *hit = (knFaceHit){distance2, knDAdd(p, nearest), n, true};
+    return true;
+}
+
+bool knHitCracks(const knCrackFaces* cracks, knDVec3 p, knFaceHit* hit)
+{
+    bool found = false;
+    for (uint32_t f = 0; f < cracks->count; ++f)
+    {
+        found = HitPolygon(&cracks->faces[f], p, hit) || found;
+    }
+    return found;
+}
+
 bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knDVec3 p,
               bool original, knFaceHit* hit)
 {
@@ -113,10 +165,16 @@ bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knD
         return original && HitWhole(mesh, tet, p, hit);
     }
     const knTetCut* cut = &field->cuts->cuts[field->cuts->tetCuts[tet]];
-    if (!(original && HasBoundary(mesh, tet)) &&
-        !NearPlanes(mesh, cut, tet, mask, p, hit->distance2))
+    if (!(original && HasBoundary(mesh, tet)))
     {
-        return false;
+        // several planes make a part dear: look whether one is near enough first
+        if (cut->planeCount > 1 && !NearPlanes(mesh, cut, tet, mask, p, hit->distance2))
+        {
+            return false;
+        }
+        knCrackFaces cracks;
+        knCutStore_CrackFaces(field->cuts, mesh, tet, mask, &cracks);
+        return knHitCracks(&cracks, p, hit);
     }
     knTetRegion region;
     knCutStore_Region(field->cuts, mesh, tet, mask, &region);

@@ -82,13 +82,18 @@ static void StartTet(Front* front, uint32_t tet)
         }
         uint8_t mask = knCutStore_Mask(field->cuts, field->mesh, tet, label);
         done |= mask;
-        knTetRegion region;
-        knCutStore_Region(field->cuts, field->mesh, tet, mask, &region);
+        knCrackFaces cracks;
+        knCutStore_CrackFaces(field->cuts, field->mesh, tet, mask, &cracks);
         for (int k = i; k < 4; ++k)
         {
+            if (!(mask >> k & 1))
+            {
+                continue;
+            }
             knVec3 p = field->mesh->nodes[v[k]];
-            knFaceHit hit = {.distance2 = DBL_MAX};
-            if (mask >> k & 1 && knHitRegion(field->mesh, tet, &region, knToDouble(p), false, &hit))
+            double known = (double)field->values[v[k]].distance;
+            knFaceHit hit = {.distance2 = known < DBL_MAX ? known * known : DBL_MAX};
+            if (knHitCracks(&cracks, knToDouble(p), &hit))
             {
                 knNodeValue value = ValueOf(p, &hit, tet);
                 field->stats.startNodes += Accept(front, v[k], &value);
@@ -143,40 +148,66 @@ static void VisitPaper(Front* front, uint32_t node)
     Accept(front, node, &sum);
 }
 
-// The nearest of the crack points that the neighbours found.
-static void VisitClosest(Front* front, uint32_t node)
+// A crack point `d` away from the node, handed on by a neighbour. True when the node took it.
+static bool Take(Front* front, uint32_t node, knVec3 d, float distance2, uint32_t source)
+{
+    knFragmentField* field = front->field;
+    knNodeValue* value = &field->values[node];
+    float distance = sqrtf(distance2);
+    if (!(distance < REAL_DECREASE * value->distance))
+    {
+        return false;
+    }
+    field->stats.accepts += 1;
+    *value = (knNodeValue){distance, knNormalize(d), source};
+    if (field->def.front == kn_frontClosestFace)
+    {
+        // the face that the point lies on is mostly nearer still
+        knVec3 p = field->mesh->nodes[node];
+        knFaceHit hit = {.distance2 = (double)distance * (double)distance};
+        if (knHitTet(field, source, field->cuts->labels[node], knToDouble(p), false, &hit))
+        {
+            *value = ValueOf(p, &hit, source);
+        }
+    }
+    return true;
+}
+
+// Hands the crack point that a node knows to its neighbours.
+static void HandOn(Front* front, uint32_t node)
 {
     knFragmentField* field = front->field;
     const knTetMesh* mesh = field->mesh;
-    uint32_t label = field->cuts->labels[node];
-    knVec3 p = mesh->nodes[node];
-    knNodeValue best = field->values[node];
+    const uint32_t* labels = field->cuts->labels;
+    knNodeValue from = field->values[node];
+    knVec3 c = knAddScaled(mesh->nodes[node], from.distance, from.direction);
     for (uint32_t i = mesh->nodeEdgeStarts[node]; i < mesh->nodeEdgeStarts[node + 1]; ++i)
     {
-        uint32_t j = OtherEnd(mesh, mesh->nodeEdges[i], node);
-        if (field->cuts->labels[j] != label || !HasBit(front->now, j))
+        uint32_t other = OtherEnd(mesh, mesh->nodeEdges[i], node);
+        if (labels[other] != labels[node])
         {
             continue;
         }
-        const knNodeValue* from = &field->values[j];
-        knVec3 c = knAddScaled(mesh->nodes[j], from->distance, from->direction);
-        knVec3 d = knSub(c, p);
-        float distance = knLength(d);
-        if (distance < best.distance)
+        field->stats.visits += 1;
+        knVec3 d = knSub(c, mesh->nodes[other]);
+        float distance2 = knLengthSquared(d), known = field->values[other].distance;
+        if (distance2 < known * known && Take(front, other, d, distance2, from.source))
         {
-            best = (knNodeValue){distance, knNormalize(d), from->source};
+            // one that is still to come in this level hands on what it got just now
+            bool comes = other > node && HasBit(front->now, other);
+            front->next[other / 64] |= (uint64_t)!comes << (other % 64);
         }
     }
-    if (!Accept(front, node, &best) || field->def.front != kn_frontClosestFace)
+}
+
+static void HandOnLevel(Front* front)
+{
+    for (size_t w = 0; w < front->field->wordCount; ++w)
     {
-        return;
-    }
-    // the face that the point lies on is mostly nearer still
-    double reach = (double)best.distance;
-    knFaceHit hit = {.distance2 = reach * reach};
-    if (knHitTet(field, best.source, label, knToDouble(p), false, &hit))
-    {
-        field->values[node] = ValueOf(p, &hit, best.source);
+        for (uint64_t word = front->now[w]; word != 0; word &= word - 1)
+        {
+            HandOn(front, (uint32_t)(64 * w) + LowestBit(word));
+        }
     }
 }
 
@@ -189,14 +220,7 @@ static void VisitCandidates(Front* front)
         {
             uint32_t node = (uint32_t)(64 * w) + LowestBit(word);
             field->stats.visits += 1;
-            if (field->def.front == kn_frontPaper)
-            {
-                VisitPaper(front, node);
-            }
-            else
-            {
-                VisitClosest(front, node);
-            }
+            VisitPaper(front, node);
         }
     }
 }
@@ -207,19 +231,25 @@ static bool Advance(Front* front)
     uint64_t* swap = front->now;
     front->now = front->next;
     front->next = swap;
-    size_t size = front->field->wordCount * sizeof(uint64_t);
-    memset(front->next, 0, size);
-    memset(front->candidates, 0, size);
-    bool any = false;
+    memset(front->next, 0, front->field->wordCount * sizeof(uint64_t));
+    uint64_t any = 0;
+    for (size_t w = 0; w < front->field->wordCount; ++w)
+    {
+        any |= front->now[w];
+    }
+    return any != 0;
+}
+
+static void CollectCandidates(Front* front)
+{
+    memset(front->candidates, 0, front->field->wordCount * sizeof(uint64_t));
     for (size_t w = 0; w < front->field->wordCount; ++w)
     {
         for (uint64_t word = front->now[w]; word != 0; word &= word - 1)
         {
             AddCandidates(front, (uint32_t)(64 * w) + LowestBit(word));
-            any = true;
         }
     }
-    return any;
 }
 
 void knSpreadFront(knFragmentField* field, const knFractureDelta* delta)
@@ -235,6 +265,14 @@ void knSpreadFront(knFragmentField* field, const knFractureDelta* delta)
     while (Advance(&front))
     {
         field->stats.levels += 1;
-        VisitCandidates(&front);
+        if (field->def.front == kn_frontPaper)
+        {
+            CollectCandidates(&front);
+            VisitCandidates(&front);
+        }
+        else
+        {
+            HandOnLevel(&front);
+        }
     }
 }

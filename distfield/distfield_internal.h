@@ -192,6 +192,9 @@ typedef struct knFaceHit
 bool knHitRegion(const knTetMesh* mesh, uint32_t tet, const knTetRegion* region, knDVec3 p,
                  bool original, knFaceHit* hit);
 
+// The same for crack faces alone.
+bool knHitCracks(const knCrackFaces* cracks, knDVec3 p, knFaceHit* hit);
+
 // The same for the part of a tetrahedron that belongs to the fragment.
 bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knDVec3 p,
               bool original, knFaceHit* hit);
