@@ -33,6 +33,20 @@ static knResult CheckCreation(const knFragmentSet* set, const knCutMesh* cutMesh
     return kn_success;
 }
 
+static knMassProperties AtDensity(const knMassProperties* whole, double density)
+{
+    knMassProperties mass = *whole;
+    knDSym3 i = whole->inertia;
+    mass.mass = density * whole->volume;
+    mass.inertia = (knDSym3){.xx = density * i.xx,
+                             .yy = density * i.yy,
+                             .zz = density * i.zz,
+                             .xy = density * i.xy,
+                             .xz = density * i.xz,
+                             .yz = density * i.yz};
+    return mass;
+}
+
 knResult knCreateFragmentSet(knFragmentSet* set, const knCutMesh* cutMesh, knCutStore* store,
                              double density, const knAllocator* allocator)
 {
@@ -59,7 +73,7 @@ knResult knCreateFragmentSet(knFragmentSet* set, const knCutMesh* cutMesh, knCut
         created.slots[i] = i;
     }
     created.fragments[0] = (knFragment){.nodeCount = created.nodeCount, .parent = KN_NONE};
-    created.fragments[0].mass = knTetMesh_MassProperties(cutMesh->mesh, density);
+    created.fragments[0].mass = AtDensity(&cutMesh->whole, density);
     created.fragmentCount = 1;
     *set = created;
     return kn_success;

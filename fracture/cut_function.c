@@ -117,10 +117,27 @@ static float SiteDistance(const knSplitDef* def, uint32_t site, knVec3 p)
     return knDistance(p, def->sites[site]) + 2.0f * Noise(def, p, site);
 }
 
+static uint32_t NearestPlainSite(const knSplitDef* def, uint32_t first, knVec3 p)
+{
+    uint32_t nearest = 0;
+    float best = knLengthSquared(knSub(p, def->sites[0]));
+    for (uint32_t i = first; i < def->siteCount; ++i)
+    {
+        float distance2 = knLengthSquared(knSub(p, def->sites[i]));
+        nearest = distance2 < best ? i : nearest;
+        best = distance2 < best ? distance2 : best;
+    }
+    return nearest;
+}
+
 // The nearest site among 0 and those from `first` on. Noise is costly: only sites that could still
 // win have it evaluated.
 static uint32_t NearestSite(const knSplitDef* def, uint32_t first, knVec3 p)
 {
+    if (!(def->roughness > 0.0f))
+    {
+        return NearestPlainSite(def, first, p);
+    }
     float least = knDistance(p, def->sites[0]);
     for (uint32_t i = first; i < def->siteCount; ++i)
     {

@@ -10,7 +10,8 @@ static knResult AllocateCutMesh(knCutMesh* c, const knTetMesh* mesh)
     c->nodeTets = knAllocate(a, 4 * (size_t)mesh->tetCount, sizeof(uint32_t));
     c->tetTriangleStarts = knAllocate(a, (size_t)mesh->tetCount + 1, sizeof(uint32_t));
     c->tetTriangles = knAllocate(a, mesh->boundaryFaceCount, sizeof(uint32_t));
-    bool ok = c->nodeTetStarts && c->nodeTets && c->tetTriangleStarts &&
+    c->tetMoments = knAllocate(a, mesh->tetCount, sizeof(knMoments));
+    bool ok = c->tetMoments && c->nodeTetStarts && c->nodeTets && c->tetTriangleStarts &&
               (c->tetTriangles || mesh->boundaryFaceCount == 0);
     return ok ? kn_success : kn_errorMemory;
 }
@@ -65,6 +66,24 @@ static void ListTetTriangles(knCutMesh* c)
     ShiftStarts(starts, mesh->tetCount);
 }
 
+// Most of a piece is whole tetrahedra: added up once here, and not at every break.
+static void MeasureTets(knCutMesh* c)
+{
+    const knTetMesh* mesh = c->mesh;
+    c->whole = knTetMesh_MassProperties(mesh, 1.0);
+    c->origin = c->whole.center;
+    for (uint32_t t = 0; t < mesh->tetCount; ++t)
+    {
+        knDVec3 r[4];
+        for (int i = 0; i < 4; ++i)
+        {
+            r[i] = knDSub(knToDouble(mesh->nodes[mesh->tets[t].v[i]]), c->origin);
+        }
+        c->tetMoments[t] = (knMoments){0};
+        knMoments_AddTet(&c->tetMoments[t], r);
+    }
+}
+
 static bool SurfaceFits(const knTetMesh* mesh, const knSurfaceMesh* surface)
 {
     if (surface->triangleCount != mesh->boundaryFaceCount)
@@ -113,6 +132,7 @@ knResult knCreateCutMesh(knCutMesh* cutMesh, const knTetMesh* mesh, const knSurf
     }
     ListNodeTets(&created);
     ListTetTriangles(&created);
+    MeasureTets(&created);
     *cutMesh = created;
     return kn_success;
 }
@@ -129,5 +149,6 @@ void knDestroyCutMesh(knCutMesh* cutMesh)
     knRelease(a, cutMesh->nodeTets, 4 * (size_t)mesh->tetCount, sizeof(uint32_t));
     knRelease(a, cutMesh->tetTriangleStarts, (size_t)mesh->tetCount + 1, sizeof(uint32_t));
     knRelease(a, cutMesh->tetTriangles, mesh->boundaryFaceCount, sizeof(uint32_t));
+    knRelease(a, cutMesh->tetMoments, mesh->tetCount, sizeof(knMoments));
     *cutMesh = (knCutMesh){0};
 }

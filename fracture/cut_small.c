@@ -3,12 +3,18 @@
 
 #include <string.h>
 
+// The longest side.
+float knCut_BoxSize(const Plan* plan, uint32_t component)
+{
+    knVec3 extent = knBox_Extent(plan->moments[component].box);
+    return fmaxf(extent.x, fmaxf(extent.y, extent.z));
+}
+
 bool knCut_IsSmall(const Plan* plan, uint32_t component)
 {
-    const Moments* m = &plan->moments[component];
-    knVec3 extent = knBox_Extent(m->box);
-    float size = fmaxf(extent.x, fmaxf(extent.y, extent.z));
-    return m->sums.volume < plan->def->minVolume || size < plan->def->minSize;
+    const knSplitDef* def = plan->def;
+    return plan->moments[component].sums.volume < def->minVolume ||
+           (def->minSize > 0.0f && knCut_BoxSize(plan, component) < def->minSize);
 }
 
 typedef void CrackFcn(const Plan* plan, uint32_t tet, const knTetRegion* region, int face,

@@ -122,8 +122,8 @@ static knFragment MakeFragment(const Plan* plan, uint32_t component, uint32_t fi
                            .firstNode = firstNode,
                            .nodeCount = plan->starts[component + 1] - plan->starts[component],
                            .parent = plan->fragment};
-    fragment.mass = knMoments_Finish(&plan->moments[component].sums, knCut_PlanOrigin(plan),
-                                     plan->set->density);
+    fragment.mass =
+        knMoments_Finish(&plan->moments[component].sums, plan->cutMesh->origin, plan->set->density);
     return fragment;
 }
 
@@ -176,8 +176,8 @@ static void ListDebris(const Plan* plan, Outputs* outputs)
         uint32_t c = outputs->ranked[i];
         if (plan->def->small == kn_smallDebris && knCut_IsSmall(plan, c))
         {
-            knMassProperties mass = knMoments_Finish(&plan->moments[c].sums, knCut_PlanOrigin(plan),
-                                                     plan->set->density);
+            knMassProperties mass =
+                knMoments_Finish(&plan->moments[c].sums, plan->cutMesh->origin, plan->set->density);
             outputs->debris[outputs->debrisCount++] =
                 (knDebris){.fragment = plan->set->fragmentCount + i,
                            .mass = mass.mass,

@@ -22,6 +22,9 @@ typedef struct knCutMesh
     uint32_t* nodeTets;           // ascending per node
     uint32_t* tetTriangleStarts;  // tetCount + 1
     uint32_t* tetTriangles;       // triangles of the surface, by tetrahedron and face
+    knMoments* tetMoments;        // of each whole tetrahedron, about `origin`
+    knMassProperties whole;       // at density 1
+    knDVec3 origin;
 } knCutMesh;
 
 // The mesh and the surface must outlive it. kn_errorMesh when the surface does not fit the mesh.

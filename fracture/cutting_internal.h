@@ -16,7 +16,7 @@ typedef struct EdgeCut
 typedef struct Moments
 {
     knMoments sums;
-    knBox box;
+    knBox box; // when a size is asked for; grown to all of the piece when it may be too small
 } Moments;
 
 // Direction and angle of a sector, in the plane across the axis.
@@ -59,8 +59,10 @@ typedef struct Plan
     uint32_t firstCut;
     bool tooFine;
     double crackArea; // m^2, one side
+    double farthest;  // largest coordinate of a node, by size
     // per component
     Moments* moments;
+    uint32_t largest; // by nodes
     uint32_t* order;  // slots by component, ascending in each
     uint32_t* starts; // componentCount + 1
     size_t roundMark; // arena, before what a round of merging makes again
@@ -104,11 +106,15 @@ knResult knCut_FindComponents(Plan* plan);
 // The corners of a tetrahedron that belong to one component of the plan.
 uint8_t knCut_ComponentMask(const Plan* plan, uint32_t tet, uint32_t component);
 
-// Mass: cut_mass.c
-void knCut_AddRegionMoments(Moments* m, const knTetRegion* region, const knVec3 corners[4],
+static inline int FirstCorner(uint8_t mask)
+{
+    return mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
+}
+
+// Mass: cut_mass.c, cut_measure.c
+void knCut_AddRegionMoments(knMoments* m, const knTetRegion* region, const knVec3 corners[4],
                             knDVec3 origin);
 knResult knCut_MeasureComponents(Plan* plan);
-knDVec3 knCut_PlanOrigin(const Plan* plan);
 
 // Twice the vector area of a face, outwards.
 knDVec3 knCut_FaceArea2(const knTetRegion* region, const knRegionFace* face);
@@ -118,6 +124,7 @@ knDVec3 knCut_FaceArea2(const knTetRegion* region, const knRegionFace* face);
 int knCut_BestFan(const knTetRegion* region, const knRegionFace* face, double* quality);
 
 // Small pieces: cut_small.c
+float knCut_BoxSize(const Plan* plan, uint32_t component);
 bool knCut_IsSmall(const Plan* plan, uint32_t component);
 uint32_t knCut_MergeSmall(Plan* plan);
 knVec3 knCut_DebrisDirection(const Plan* plan, uint32_t component);
