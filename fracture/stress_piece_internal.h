@@ -10,7 +10,7 @@
 #define MAX_MONOMIALS  56
 #define MAX_UNKNOWNS   (3 * MAX_MONOMIALS)
 #define MAX_POWERS     (2 * MAX_DEGREE + 1)
-#define MAX_STEPS      20
+#define MAX_STEPS      24
 #define MAX_MOMENTS    512
 #define MOTION_VECTORS 6
 

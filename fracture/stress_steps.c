@@ -4,14 +4,14 @@
 #include <string.h>
 
 #define PI          3.14159265358979323846
-#define HIT_STEPS   8
+#define HIT_STEPS   12
 #define SWING_STEPS (MAX_STEPS - HIT_STEPS)
 
 // Implicit steps after Hilber, Hughes and Taylor: stable for any step, and what is too fast for the
 // step follows the load as if slowly loaded instead of ringing.
-static const double damping = -0.2;
-static const double beta = 0.36;  // (1 - damping)^2 / 4
-static const double gamma_ = 0.7; // 1/2 - damping
+static const double damping = -0.1;
+static const double beta = 0.3025;  // (1 - damping)^2 / 4
+static const double gamma_ = 0.6; // 1/2 - damping
 
 typedef struct Motion
 {
@@ -223,7 +223,7 @@ void knStress_RunSteps(Ritz* ritz)
     }
     // a chunk follows the force; a thin piece swings on after a short hit
     double end = duration + 0.3 * EstimatePeriod(ritz, &m);
-    double t = RunPhase(ritz, &m, 0.0, duration / 6.0, HIT_STEPS);
+    double t = RunPhase(ritz, &m, 0.0, duration / 9.0, HIT_STEPS);
     if (end > t)
     {
         RunPhase(ritz, &m, t, (end - t) / SWING_STEPS, SWING_STEPS);
