@@ -106,8 +106,6 @@ static void Keep(const StressTask* task, const StressBlock* block, uint32_t lane
                  uint32_t node)
 {
     knNodeStress* out = &task->out[node];
-    float largest[KN_STRESS_LANES];
-    (void)largest;
     for (int c = 0; c < 6; ++c)
     {
         out->tensor[c] = block->s[best][c][lane];
