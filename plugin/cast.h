@@ -29,8 +29,9 @@ KN_API bool knPieceMesh_Contains(const knPieceMesh* mesh, knVec3 p);
 KN_API bool knCastSphere(const knPieceMesh* mesh, knVec3 from, knVec3 to, float radius,
                          knCastHit* hit);
 
-// A shape (not a plane) that moves from `start` by `move` without turning. Never passes: the
-// fraction is at most the true one, and before it by no more than 1e-4 of the piece's radius.
+// A shape (not a plane) that moves from `start` by `move` without turning. Never passes: at the
+// fraction it has not touched yet, or by no more than rounding, and is nearer than 1e-5 of the
+// piece's radius.
 KN_API bool knCastShape(const knPieceMesh* mesh, const knShape* shape, knTransform start,
                         knVec3 move, knCastHit* hit);
 

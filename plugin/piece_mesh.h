@@ -49,7 +49,8 @@ typedef struct knPieceMesh
 } knPieceMesh;
 
 // Scratch of the surface comes from the arena, which is given back what it had; kn_errorMemory
-// when it is too small, its wantedBytes say by how much. Options may be null.
+// when it is too small, its wantedBytes say by how much. Without one the call makes its own for the
+// while. Options may be null.
 KN_API knResult knCreatePieceMesh(knPieceMesh* mesh, const knFamily* family, uint32_t fragment,
                                   const knPieceOptions* options, knArena* scratch,
                                   const knAllocator* allocator);

@@ -109,7 +109,7 @@ static knVec3 TriangleSupport(const knShape* shape, knVec3 d)
     return shape->v[best];
 }
 
-static knVec3 CoreSupport(const knShape* shape, knVec3 d)
+knVec3 knShape_CoreSupport(const knShape* shape, knVec3 d)
 {
     switch (shape->kind)
     {
@@ -135,11 +135,16 @@ static knVec3 CoreSupport(const knShape* shape, knVec3 d)
     }
 }
 
-knVec3 knShape_Support(const knShape* shape, knVec3 direction)
+float knShapeRounding(const knShape* shape)
 {
     bool isRound = shape->kind == kn_shapeSphere || shape->kind == kn_shapeCapsule;
-    float radius = shape->margin + (isRound ? shape->radius : 0.0f);
-    return knAddScaled(CoreSupport(shape, direction), radius, knNormalize(direction));
+    return shape->margin + (isRound ? shape->radius : 0.0f);
+}
+
+knVec3 knShape_Support(const knShape* shape, knVec3 direction)
+{
+    return knAddScaled(knShape_CoreSupport(shape, direction), knShapeRounding(shape),
+                       knNormalize(direction));
 }
 
 // Along one axis of the world.

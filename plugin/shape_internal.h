@@ -76,6 +76,11 @@ knVec3 knNearestOnSegment(knVec3 p, knVec3 a, knVec3 b);
 // A unit vector at a right angle to a unit vector.
 knVec3 knPerpendicular(knVec3 v);
 
+// A shape is a core and all that is nearer to it than its rounding: margins, and the radius of
+// balls and capsules.
+knVec3 knShape_CoreSupport(const knShape* shape, knVec3 direction);
+float knShapeRounding(const knShape* shape);
+
 // In shape_hull.c.
 float knHull_Distance(const knHull* hull, knVec3 p, knVec3* gradient);
 knVec3 knHull_Support(const knHull* hull, knVec3 direction);

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+#include "knap/piece_mesh.h"
+
+#define KN_TREE_LEAF  4  // triangles
+#define KN_TREE_STACK 64 // halving 2^26 triangles gives a depth of 25
+
+// Builds a tree over boxes: at most 2 * count nodes; `order` is filled. Depends on the boxes alone.
+uint32_t knBuildMeshTree(const knBox* boxes, uint32_t count, knMeshNode* nodes, uint32_t* order);
