@@ -90,7 +90,7 @@ static double ModeEnergy(const StressTask* task, const ModalState* state, uint32
            q;
 }
 
-// Times that grow evenly from a part of the contact time until the slowest mode was at its largest.
+// Even times from the first part of the hit until the slowest mode was at its largest.
 static uint32_t PlanTimes(const StressTask* task, const ModalState* state, double* times)
 {
     double duration = knStress_LongestHit(task->def);
@@ -101,10 +101,10 @@ static uint32_t PlanTimes(const StressTask* task, const ModalState* state, doubl
     }
     double period = 6.283185307179586 / Omega(task, state, 0);
     double first = 0.2 * duration;
-    double ratio = pow((duration + 0.3 * period) / first, 1.0 / (KN_STRESS_SCAN - 1));
+    double range = duration + 0.3 * period - first;
     for (uint32_t k = 0; k < KN_STRESS_SCAN; ++k)
     {
-        times[k] = k == 0 ? first : times[k - 1] * ratio;
+        times[k] = first + range * k / (KN_STRESS_SCAN - 1);
     }
     return KN_STRESS_SCAN;
 }

@@ -10,8 +10,8 @@
 // Implicit steps after Hilber, Hughes and Taylor: stable for any step, and what is too fast for the
 // step follows the load as if slowly loaded instead of ringing.
 static const double damping = -0.1;
-static const double beta = 0.3025;  // (1 - damping)^2 / 4
-static const double gamma_ = 0.6; // 1/2 - damping
+static const double beta = 0.3025; // (1 - damping)^2 / 4
+static const double gamma_ = 0.6;  // 1/2 - damping
 
 typedef struct Motion
 {
