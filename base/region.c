@@ -348,6 +348,67 @@ static void FirstCrackFace(const knCutStore* store, const knTetMesh* mesh, uint3
     }
 }
 
+static void FirstCrackRim(const knCutStore* store, const knTetMesh* mesh, uint32_t tet,
+                          uint8_t mask, knCrackRim* rim)
+{
+    const knFirstClip* first = &knFirstClips[mask];
+    const knRegionFace* face = &first->faces[first->faceCount - 1];
+    for (int i = 0; i < face->count; ++i)
+    {
+        const uint8_t* ends = first->ends[face->loop[i]];
+        const uint8_t* next = first->ends[face->loop[i + 1 < face->count ? i + 1 : 0]];
+        uint8_t support = (uint8_t)(1 << ends[0] | 1 << ends[1]);
+        uint32_t edge = mesh->tetEdges[tet].e[FeatureOf(support)];
+        bool high = mesh->edges[edge].v[1] == mesh->tets[tet].v[ends[0]];
+        rim->ids[i] = knCutStore_PointId(store, store->edgeCuts[edge], high);
+        // two edges of the tetrahedron that share a corner lie in one face
+        rim->across[i] = FeatureOf((uint8_t)(support | 1 << next[0] | 1 << next[1]));
+    }
+}
+
+// The face of the region on the other side of an edge of this one.
+static uint8_t FaceAcross(const knTetRegion* region, uint8_t from, uint8_t to)
+{
+    for (int f = 0; f < region->faceCount; ++f)
+    {
+        const knRegionFace* face = &region->faces[f];
+        uint8_t last = face->loop[face->count - 1];
+        for (int i = 0; i < face->count; ++i)
+        {
+            if (last == to && face->loop[i] == from)
+            {
+                return face->source;
+            }
+            last = face->loop[i];
+        }
+    }
+    return 0;
+}
+
+static void RegionCracks(const knTetRegion* region, knCrackFaces* cracks)
+{
+    for (int f = 0; f < region->faceCount; ++f)
+    {
+        const knRegionFace* face = &region->faces[f];
+        if (face->source >= 4)
+        {
+            knCrackFace* crack = &cracks->faces[cracks->count++];
+            crack->plane = (uint8_t)(face->source - 4);
+            crack->count = face->count;
+            for (int i = 0; i < face->count; ++i)
+            {
+                crack->points[i] = region->vertices[face->loop[i]].position;
+            }
+        }
+    }
+}
+
+// Whether the part of the mask is all that the first plane left of the tetrahedron.
+static bool HasOnePlane(const knTetCut* cut, uint8_t mask)
+{
+    return cut->region[0] == 0xF && (mask == cut->below[0] || mask == (0xF & ~cut->below[0]));
+}
+
 void knCutStore_CrackFaces(const knCutStore* store, const knTetMesh* mesh, uint32_t tet,
                            uint8_t mask, knCrackFaces* cracks)
 {
@@ -357,8 +418,7 @@ void knCutStore_CrackFaces(const knCutStore* store, const knTetMesh* mesh, uint3
     {
         return;
     }
-    const knTetCut* cut = &store->cuts[record];
-    if (cut->region[0] == 0xF && (mask == cut->below[0] || mask == (0xF & ~cut->below[0])))
+    if (HasOnePlane(&store->cuts[record], mask))
     {
         FirstCrackFace(store, mesh, tet, mask, &cracks->faces[0]);
         cracks->count = 1;
@@ -366,19 +426,38 @@ void knCutStore_CrackFaces(const knCutStore* store, const knTetMesh* mesh, uint3
     }
     knTetRegion region;
     knCutStore_Region(store, mesh, tet, mask, &region);
+    RegionCracks(&region, cracks);
+}
+
+void knCutStore_CrackRims(const knCutStore* store, const knTetMesh* mesh, uint32_t tet,
+                          uint8_t mask, knCrackFaces* cracks, knCrackRim* rims)
+{
+    uint32_t record = store->tetCuts[tet];
+    cracks->count = 0;
+    if (record == KN_NONE || (mask & 0xF) == 0)
+    {
+        return;
+    }
+    if (HasOnePlane(&store->cuts[record], mask))
+    {
+        FirstCrackFace(store, mesh, tet, mask, &cracks->faces[0]);
+        FirstCrackRim(store, mesh, tet, mask, &rims[0]);
+        cracks->count = 1;
+        return;
+    }
+    knTetRegion region;
+    knCutStore_Region(store, mesh, tet, mask, &region);
+    RegionCracks(&region, cracks);
     for (int f = 0; f < region.faceCount; ++f)
     {
         const knRegionFace* face = &region.faces[f];
-        if (face->source >= 4)
+        for (int i = 0; face->source >= 4 && i < face->count; ++i)
         {
-            knCrackFace* crack = &cracks->faces[cracks->count++];
-            crack->plane = (uint8_t)(face->source - 4);
-            crack->count = face->count;
-            for (int i = 0; i < face->count; ++i)
-            {
-                crack->points[i] = region.vertices[face->loop[i]].position;
-            }
+            uint8_t from = face->loop[i], to = face->loop[i + 1 < face->count ? i + 1 : 0];
+            rims->ids[i] = knCutStore_RegionPointId(store, mesh, tet, &region.vertices[from]);
+            rims->across[i] = FaceAcross(&region, from, to);
         }
+        rims += face->source >= 4;
     }
 }
 

@@ -80,6 +80,17 @@ typedef struct knCrackFaces
 KN_API void knCutStore_CrackFaces(const knCutStore* store, const knTetMesh* mesh, uint32_t tet,
                                   uint8_t mask, knCrackFaces* cracks);
 
+// What lies around a crack face, point by point.
+typedef struct knCrackRim
+{
+    uint32_t ids[KN_MAX_REGION_LOOP];   // knCutStore_RegionPointId
+    uint8_t across[KN_MAX_REGION_LOOP]; // from point i to the next: face 0..3, or 4 + plane
+} knCrackRim;
+
+// The same crack faces with what they border on; `rims` has room for KN_MAX_TET_PLANES.
+KN_API void knCutStore_CrackRims(const knCutStore* store, const knTetMesh* mesh, uint32_t tet,
+                                 uint8_t mask, knCrackFaces* cracks, knCrackRim* rims);
+
 // The corners of tetrahedron `tet` that belong to `fragment`.
 static inline uint8_t knCutStore_Mask(const knCutStore* store, const knTetMesh* mesh, uint32_t tet,
                                       uint32_t fragment)

@@ -235,40 +235,17 @@ knResult knBreakage_UpdateField(knBreakage* breakage)
     return knFragmentField_Update(breakage->family->field, &breakage->split.delta);
 }
 
-// As the family does it: grows the scratch by what the update says that it lacked.
 knResult knBreakage_UpdateForest(knBreakage* breakage)
 {
     knFamily* f = breakage->family;
-    for (;;)
-    {
-        knArena_Reset(&f->scratch);
-        knResult result =
-            knSphereForest_Update(&f->forest, &breakage->split.delta, &f->cuts, &f->scratch);
-        bool tooSmall = result == kn_errorLimit && f->scratch.wantedBytes > 0;
-        size_t wanted = 2 * (f->scratch.usedBytes + f->scratch.wantedBytes);
-        knArena_Reset(&f->scratch);
-        if (!tooSmall)
-        {
-            return result;
-        }
-        result = knArena_Reserve(&f->scratch, wanted);
-        if (result != kn_success)
-        {
-            return result;
-        }
-    }
+    return knSphereForest_Update(&f->forest, &breakage->split.delta, &f->cuts, &f->scratch);
 }
 
 knResult knBreakage_FindEdges(knBreakage* breakage)
 {
-    const knFractureDelta* delta = &breakage->split.delta;
-    knFamily_DropEdges(breakage->family, delta->parent);
-    knResult result = kn_success;
-    for (uint32_t i = 0; result == kn_success && i < delta->fragmentCount; ++i)
-    {
-        result = knFamily_FindEdges(breakage->family, delta->fragments[i]);
-    }
-    return result;
+    knFamily_UpdateEdges(breakage->family, &breakage->split.delta);
+    breakage->family->isBehind = false;
+    return kn_success;
 }
 
 knResult knBreakage_Follow(knBreakage* breakage)

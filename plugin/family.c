@@ -45,7 +45,7 @@ static knResult CreateField(knFamily* f, const knFamilyDef* def)
     return knCreateFragmentField(&f->field, &field, &f->allocator);
 }
 
-// A surface and its edges take megabytes, and breaks are rare: nothing is kept between them.
+// Breaks are rare: nothing is kept between them.
 static void DropScratch(knFamily* f)
 {
     knDestroyArena(&f->scratch);
@@ -68,7 +68,7 @@ static knResult CreateParts(knFamily* f, const knFamilyDef* def)
     result = result == kn_success ? CreateField(f, def) : result;
     result =
         result == kn_success ? knCreateSphereForest(&f->forest, &forest, &f->allocator) : result;
-    result = result == kn_success ? knFamily_FindEdges(f, 0) : result;
+    result = result == kn_success ? knFamily_ListEdges(f) : result;
     f->fragments.makeRoom = knFamily_MakeRoom;
     f->fragments.roomContext = f;
     DropScratch(f);
@@ -110,11 +110,7 @@ void knDestroyFamily(knFamily* family)
     {
         return;
     }
-    for (uint32_t i = 0; i < family->edgeCapacity; ++i)
-    {
-        knFamily_DropEdges(family, i);
-    }
-    knRelease(&family->allocator, family->edges, family->edgeCapacity, sizeof(knPieceEdges));
+    knFamily_ReleaseEdges(family);
     knDestroySphereForest(&family->forest);
     knDestroyFragmentField(family->field);
     knDestroyFragmentSet(&family->fragments);
@@ -166,63 +162,46 @@ knResult knFamily_MakeRoom(void* context, const knFractureDelta* delta)
         live += f->fragments.fragments[i].state != kn_fragmentEnded;
     }
     knResult result = knFragmentField_Reserve(f->field, labels, live);
-    return result == kn_success ? knSphereForest_Reserve(&f->forest, f->cuts.pointCount, labels)
-                                : result;
-}
-
-// The forest's update says how much scratch it would have needed.
-static knResult UpdateForest(knFamily* f, const knFractureDelta* delta)
-{
-    for (;;)
-    {
-        knArena_Reset(&f->scratch);
-        knResult result = knSphereForest_Update(&f->forest, delta, &f->cuts, &f->scratch);
-        bool tooSmall = result == kn_errorLimit && f->scratch.wantedBytes > 0;
-        size_t wanted = 2 * (f->scratch.usedBytes + f->scratch.wantedBytes);
-        knArena_Reset(&f->scratch);
-        if (!tooSmall)
-        {
-            return result;
-        }
-        result = knArena_Reserve(&f->scratch, wanted);
-        if (result != kn_success)
-        {
-            return result;
-        }
-    }
+    result = result == kn_success ? knSphereForest_Reserve(&f->forest, f->cuts.pointCount, labels)
+                                  : result;
+    result = result == kn_success ? knFamily_ReserveEdges(f, delta, labels) : result;
+    // a piece that an earlier split of the same event made is not in the forest yet
+    size_t scratch = knSphereForest_UpdateBytes(&f->forest, delta->parent);
+    result = result == kn_success ? knArena_Reserve(&f->scratch, scratch) : result;
+    f->isBehind = f->isBehind || result == kn_success;
+    return result;
 }
 
 knFragmentSet* knFamily_Cutting(knFamily* family)
 {
-    return family->isSpent ? NULL : &family->fragments;
+    return &family->fragments;
 }
 
 knResult knFamily_Follow(knFamily* f, const knFractureDelta* delta)
 {
-    if (!f || !delta || f->isSpent)
+    if (!f || !delta || delta->parent >= f->fragments.fragmentCount)
     {
-        return knFail(kn_errorArgument, "knFamily_Follow: an argument is null, or memory ran out "
-                                        "in an earlier split and the family is spent");
+        return knFail(kn_errorArgument, "knFamily_Follow: family, delta or its parent is wrong");
     }
     knResult result = knFragmentField_Update(f->field, delta);
-    result = result == kn_success ? UpdateForest(f, delta) : result;
-    knFamily_DropEdges(f, delta->parent);
-    for (uint32_t i = 0; result == kn_success && i < delta->fragmentCount; ++i)
+    if (result != kn_success)
     {
-        result = knFamily_FindEdges(f, delta->fragments[i]);
+        return result;
     }
+    knArena_Reset(&f->scratch);
+    result = knSphereForest_Update(&f->forest, delta, &f->cuts, &f->scratch);
+    knFamily_UpdateEdges(f, delta);
     DropScratch(f);
-    f->isSpent = result != kn_success;
+    f->isBehind = result != kn_success;
     return result;
 }
 
 knResult knFamily_Split(knFamily* family, uint32_t fragment, const knSplitDef* def, knArena* arena,
                         knSplitResult* result)
 {
-    if (!family || !def || !arena || !result || family->isSpent)
+    if (!family || !def || !arena || !result)
     {
-        return knFail(kn_errorArgument, "knFamily_Split: an argument is null, or memory ran out in "
-                                        "an earlier split and the family is spent");
+        return knFail(kn_errorArgument, "knFamily_Split: an argument is null");
     }
     knSplitResult split;
     knResult done = knFragmentSet_Split(&family->fragments, fragment, def, arena, &split);

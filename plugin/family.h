@@ -51,9 +51,8 @@ KN_API const knSphereForest* knFamily_Forest(const knFamily* family);
 KN_API const knCutStore* knFamily_Cuts(const knFamily* family);
 
 // Between steps. Splits a piece and brings field, forest and edges up to date. The arrays of the
-// result live in the arena. Room for all that follows is made before the split is kept; the one
-// thing that can still fail is a list of edges that finds no memory: the family is spent then, and
-// says so to every later call.
+// result live in the arena. Room for all that follows is made before the split is kept, so a
+// failure leaves everything as it was.
 KN_API knResult knFamily_Split(knFamily* family, uint32_t fragment, const knSplitDef* def,
                                knArena* arena, knSplitResult* result);
 

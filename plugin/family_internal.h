@@ -3,6 +3,23 @@
 
 #include "knap/family.h"
 
+// An edge of the whole object that is convex at all.
+typedef struct knModelEdge
+{
+    uint32_t edge; // of the mesh
+    float cosine;  // between the normals of its triangles
+} knModelEdge;
+
+typedef struct knModelEdges
+{
+    knModelEdge* edges;
+    uint32_t count;
+    uint32_t capacity;
+} knModelEdges;
+
+knResult knModelEdges_Find(knModelEdges* list, const knTetMesh* mesh, const knAllocator* allocator);
+void knModelEdges_Drop(knModelEdges* list, const knAllocator* allocator);
+
 struct knModel
 {
     knAllocator allocator;
@@ -11,6 +28,7 @@ struct knModel
     knDistanceGrid grid;
     knSphereTree tree;
     knCutMesh cutMesh;
+    knModelEdges edges;
     float radius; // m
 };
 
@@ -18,13 +36,16 @@ struct knModel
 typedef struct knPieceEdge
 {
     knVec3 a, b;
-    uint32_t id; // hash of the ends' point ids: the same edge has the same in the next step
+    uint32_t id;     // hash of the ends' point ids: the same edge has the same in the next step
+    uint32_t node;   // of the piece, where the edge is
+    uint32_t source; // where it lies: family_edges.c
 } knPieceEdge;
 
 typedef struct knPieceEdges
 {
-    knPieceEdge* edges;
+    knPieceEdge* edges; // in the pool
     uint32_t count;
+    bool isNew; // while a break is followed
 } knPieceEdges;
 
 struct knFamily
@@ -37,14 +58,22 @@ struct knFamily
     knSphereForest forest;
     knPieceEdges* edges; // by label
     size_t edgeCapacity; // labels
-    knArena scratch;     // surfaces and forest updates
+    knPieceEdge* edgePool;
+    knPieceEdge* spareEdges; // room that splits have made for the next pool
+    size_t poolCapacity, spareCapacity;
+    size_t pendingEdges; // that splits may have added since the last update
+    knArena scratch;     // forest updates
     float edgeCosine;
-    bool isSpent;
+    bool isBehind; // cut, and not yet followed
     knMemoryTracker* tracker;
 };
 
 knResult knFamily_MakeRoom(void* family, const knFractureDelta* delta);
 
-// Lists the edges of one piece; replaces an older list.
-knResult knFamily_FindEdges(knFamily* family, uint32_t fragment);
+// Sharp edges, family_edges.c: of the whole object; room for what a split may add; the update,
+// which cannot fail when there is room.
+knResult knFamily_ListEdges(knFamily* family);
+knResult knFamily_ReserveEdges(knFamily* family, const knFractureDelta* delta, uint32_t labelCount);
+void knFamily_UpdateEdges(knFamily* family, const knFractureDelta* delta);
 void knFamily_DropEdges(knFamily* family, uint32_t fragment);
+void knFamily_ReleaseEdges(knFamily* family);

@@ -37,9 +37,10 @@ static knResult Open(knModel* model)
     result = result == kn_success
                  ? knOpenSphereTree(&model->tree, tree.data, (size_t)tree.size, mesh, a)
                  : result;
-    return result == kn_success
-               ? knCreateCutMesh(&model->cutMesh, mesh, knAsset_Surface(model->asset), a)
-               : result;
+    result = result == kn_success
+                 ? knCreateCutMesh(&model->cutMesh, mesh, knAsset_Surface(model->asset), a)
+                 : result;
+    return result == kn_success ? knModelEdges_Find(&model->edges, mesh, a) : result;
 }
 
 knResult knCreateModel(knModel** out, const knAsset* asset, const knAllocator* allocator)
@@ -63,7 +64,7 @@ knResult knCreateModel(knModel** out, const knAsset* asset, const knAllocator* a
     result = Open(model);
     if (result != kn_success)
     {
-        knRelease(allocator, model, 1, sizeof(knModel));
+        knDestroyModel(model);
         return result;
     }
     *out = model;
@@ -75,6 +76,7 @@ void knDestroyModel(knModel* model)
     if (model)
     {
         knAllocator allocator = model->allocator;
+        knModelEdges_Drop(&model->edges, &allocator);
         knDestroyCutMesh(&model->cutMesh);
         knRelease(&allocator, model, 1, sizeof(knModel));
     }

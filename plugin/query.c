@@ -287,10 +287,10 @@ static knResult CheckArguments(const knQueryPiece* a, const knQueryPiece* b,
     {
         return knFail(kn_errorArgument, "knQueryPair: a piece, a family or the results are null");
     }
-    if (a->family->isSpent || b->family->isSpent)
+    if (a->family->isBehind || b->family->isBehind)
     {
         return knFail(kn_errorArgument,
-                      "knQueryPair: memory ran out in a split: the family is spent");
+                      "knQueryPair: a family was cut and not yet followed: call knFamily_Follow");
     }
     return knValidateContactLimits(limits);
 }

@@ -16,9 +16,9 @@ knResult knCheckShapeQuery(const char* name, const knQueryPiece* piece, knTransf
     {
         return knFail(kn_errorArgument, "%s: the piece, its family or the results are null", name);
     }
-    if (piece->family->isSpent)
+    if (piece->family->isBehind)
     {
-        return knFail(kn_errorArgument, "%s: memory ran out in a split: the family is spent", name);
+        return knFail(kn_errorArgument, "%s: the family was cut and not yet followed", name);
     }
     if (!knIsFiniteTransform(transform) || !knIsFiniteTransform(piece->transform))
     {

@@ -117,6 +117,9 @@ KN_API knResult knSphereForest_Reserve(knSphereForest* forest, uint32_t cutPoint
 KN_API knResult knSphereForest_Update(knSphereForest* forest, const knFractureDelta* delta,
                                       const knCutStore* cuts, knArena* scratch);
 
+// No update of a split of this fragment needs more scratch than this.
+KN_API size_t knSphereForest_UpdateBytes(const knSphereForest* forest, uint32_t fragment);
+
 // All zero but firstRoot, which is KN_NONE, for a fragment that is not there.
 KN_API knSphereFragment knSphereForest_Fragment(const knSphereForest* forest, uint32_t fragment);
 

@@ -334,3 +334,10 @@ knResult knSphereForest_Update(knSphereForest* forest, const knFractureDelta* de
     knArena_Rewind(scratch, mark);
     return kn_success;
 }
+
+size_t knSphereForest_UpdateBytes(const knSphereForest* forest, uint32_t fragment)
+{
+    // a point moves at most once
+    size_t points = knSphereForest_Fragment(forest, fragment).pointCount;
+    return points * sizeof(Move) + 2 * KN_CACHE_LINE;
+}
