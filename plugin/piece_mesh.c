@@ -168,7 +168,7 @@ knResult knCreatePieceMesh(knPieceMesh* mesh, const knFamily* family, uint32_t f
                            const knPieceOptions* options, knArena* scratch,
                            const knAllocator* allocator)
 {
-    if (!mesh || !family || family->isSpent || fragment >= family->fragments.fragmentCount ||
+    if (!mesh || !family || fragment >= family->fragments.fragmentCount ||
         family->fragments.fragments[fragment].state == kn_fragmentEnded)
     {
         return knFail(kn_errorArgument, "knCreatePieceMesh: null, or fragment %u is not alive",
