@@ -33,4 +33,24 @@ knConvex knMakeConvexPoints(const knVec3* points, int count);
 // The nearest point of a triangle in double, with weights.
 knDVec3 knDNearestOnTriangle(knDVec3 p, const knDVec3 v[3], double weights[3]);
 
+// A ray turned and sheared so that it runs along +z from the origin: the edge functions of two
+// triangles along a shared edge are then exact negatives of each other, and no ray slips through.
+typedef struct knRay
+{
+    knDVec3 from, way;
+    double shear[2], scale; // of the two other axes, and of z
+    int x, y, z;            // axes in the ray's order
+    double inverse[3];
+} knRay;
+
+// False for a ray without length, or one that is not finite.
+bool knMakeRay(knRay* ray, knVec3 from, knVec3 to);
+
+// The share of the way at which the ray meets the triangle; edges and corners count.
+bool knRay_HitTriangle(const knRay* ray, const knVec3 v[3], double* fraction);
+
+// Where the ray enters the box, at most `limit`; false when it misses. Boxes grow a little, so that
+// rounding loses nothing.
+bool knRay_HitBox(const knRay* ray, const knBox* box, double limit, double* entry);
+
 knVec3 knTriangleNormal(const knVec3 v[3]);

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Zlib
 #include "cast_internal.h"
 
-// A ray turned and sheared so that it runs along +z from the origin: the edge functions of two
-// triangles along a shared edge are then exact negatives of each other, and no ray slips through.
-typedef struct Ray
-{
-    knDVec3 from, way;
-    double shear[2], scale; // of the two other axes, and of z
-    int x, y, z;            // axes in the ray's order
-    double inverse[3];
-} Ray;
-
 static double Axis(knDVec3 v, int axis)
 {
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
 
-static bool MakeRay(Ray* ray, knVec3 from, knVec3 to)
+bool knMakeRay(knRay* ray, knVec3 from, knVec3 to)
 {
     ray->from = knToDouble(from);
     ray->way = knDSub(knToDouble(to), ray->from);
@@ -41,7 +31,7 @@ static bool MakeRay(Ray* ray, knVec3 from, knVec3 to)
 }
 
 // The share of the way at which the ray meets the triangle; edges and corners count.
-static bool HitTriangle(const Ray* ray, const knVec3 v[3], double* fraction)
+bool knRay_HitTriangle(const knRay* ray, const knVec3 v[3], double* fraction)
 {
     double x[3], y[3], z[3];
     for (int i = 0; i < 3; ++i)
@@ -70,7 +60,7 @@ static bool HitTriangle(const Ray* ray, const knVec3 v[3], double* fraction)
 
 // Where the ray enters the box, at most `limit`; false when it misses. Boxes grow a little, so that
 // rounding loses nothing.
-static bool HitBox(const Ray* ray, const knBox* box, double limit, double* entry)
+bool knRay_HitBox(const knRay* ray, const knBox* box, double limit, double* entry)
 {
     const double from[3] = {ray->from.x, ray->from.y, ray->from.z};
     const double way[3] = {ray->way.x, ray->way.y, ray->way.z};
@@ -105,7 +95,7 @@ knVec3 knTriangleNormal(const knVec3 v[3])
 }
 
 // The nearest triangle of a leaf; of two as near, the one with the lower index.
-static void HitLeaf(const knPieceMesh* mesh, const knMeshNode* node, const Ray* ray, double* best,
+static void HitLeaf(const knPieceMesh* mesh, const knMeshNode* node, const knRay* ray, double* best,
                     uint32_t* triangle)
 {
     for (uint32_t i = 0; i < node->count; ++i)
@@ -114,7 +104,7 @@ static void HitLeaf(const knPieceMesh* mesh, const knMeshNode* node, const Ray* 
         knVec3 v[3];
         double fraction;
         knPieceMesh_Corners(mesh, t, v);
-        if (HitTriangle(ray, v, &fraction) &&
+        if (knRay_HitTriangle(ray, v, &fraction) &&
             (fraction < *best || (fraction == *best && t < *triangle)))
         {
             *best = fraction;
@@ -129,14 +119,14 @@ typedef struct Visit
     double entry;
 } Visit;
 
-static void PushNearFirst(const knPieceMesh* mesh, const Ray* ray, uint32_t index, double best,
+static void PushNearFirst(const knPieceMesh* mesh, const knRay* ray, uint32_t index, double best,
                           Visit* stack, int* depth)
 {
     Visit child[2] = {{index + 1, 0.0}, {mesh->nodes[index].first, 0.0}};
     bool hit[2];
     for (int i = 0; i < 2; ++i)
     {
-        hit[i] = HitBox(ray, &mesh->nodes[child[i].node].box, best, &child[i].entry);
+        hit[i] = knRay_HitBox(ray, &mesh->nodes[child[i].node].box, best, &child[i].entry);
     }
     int near = hit[0] && hit[1] && child[1].entry < child[0].entry ? 1 : 0;
     for (int i = 0; i < 2; ++i)
@@ -151,8 +141,8 @@ static void PushNearFirst(const knPieceMesh* mesh, const Ray* ray, uint32_t inde
 
 bool knCastRay(const knPieceMesh* mesh, knVec3 from, knVec3 to, knCastHit* hit)
 {
-    Ray ray;
-    if (!mesh || !hit || mesh->nodeCount == 0 || !MakeRay(&ray, from, to))
+    knRay ray;
+    if (!mesh || !hit || mesh->nodeCount == 0 || !knMakeRay(&ray, from, to))
     {
         return false;
     }
@@ -188,7 +178,7 @@ bool knCastRay(const knPieceMesh* mesh, knVec3 from, knVec3 to, knCastHit* hit)
 }
 
 // Crossings of one ray; `isVague` when it grazes an edge or a corner.
-static uint32_t CountCrossings(const knPieceMesh* mesh, const Ray* ray, bool* isVague)
+static uint32_t CountCrossings(const knPieceMesh* mesh, const knRay* ray, bool* isVague)
 {
     uint32_t stack[KN_TREE_STACK];
     int depth = 0;
@@ -199,7 +189,7 @@ static uint32_t CountCrossings(const knPieceMesh* mesh, const Ray* ray, bool* is
         uint32_t index = stack[--depth];
         const knMeshNode* node = &mesh->nodes[index];
         double entry, fraction;
-        if (!HitBox(ray, &node->box, 1.0, &entry))
+        if (!knRay_HitBox(ray, &node->box, 1.0, &entry))
         {
             continue;
         }
@@ -207,7 +197,7 @@ static uint32_t CountCrossings(const knPieceMesh* mesh, const Ray* ray, bool* is
         {
             knVec3 v[3];
             knPieceMesh_Corners(mesh, mesh->order[node->first + i], v);
-            if (HitTriangle(ray, v, &fraction))
+            if (knRay_HitTriangle(ray, v, &fraction))
             {
                 float weights[3];
                 knVec3 p = knToFloat(knDAdd(ray->from, knDScale(fraction, ray->way)));
@@ -239,9 +229,9 @@ bool knPieceMesh_Contains(const knPieceMesh* mesh, knVec3 p)
     bool answer = false;
     for (int i = 0; i < 6; ++i)
     {
-        Ray ray;
+        knRay ray;
         bool isVague = false;
-        if (!MakeRay(&ray, p, knAddScaled(p, 4.0f * mesh->radius, directions[i])))
+        if (!knMakeRay(&ray, p, knAddScaled(p, 4.0f * mesh->radius, directions[i])))
         {
             return false;
         }
