@@ -77,6 +77,9 @@ KN_API void knDestroyCracks(knCracks* cracks);
 // to is read here alone, but for strengthFactor and damage. The set must outlive the event.
 KN_API knResult knCracks_Begin(knCracks* cracks, knFragmentSet* set, const knCrackDef* def);
 
+// The piece that the next crack runs through; KN_NONE when there is none.
+KN_API uint32_t knCracks_NextFragment(knCracks* cracks);
+
 // Tries the next crack. `result->outcome` is kn_splitDone when a piece was split; another outcome
 // says that this one came to nothing. Call until the report says isDone. On failure nothing
 // changed.

@@ -339,6 +339,23 @@ static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
     return kn_success;
 }
 
+// KN_NONE at the end of the list, or of what the blow takes of it.
+static uint32_t NextNode(knCracks* c, knVec3* direction)
+{
+    uint32_t node = c->report.isDone ? KN_NONE : knCrack_TopNode(c, direction);
+    bool isLast = node == KN_NONE || (double)c->scores[node] * c->scale < 1.0 ||
+                  c->report.pieceCount >= c->def.maxPieces;
+    c->report.isDone |= isLast;
+    return isLast ? KN_NONE : node;
+}
+
+uint32_t knCracks_NextFragment(knCracks* c)
+{
+    knVec3 direction;
+    uint32_t node = c ? NextNode(c, &direction) : KN_NONE;
+    return node == KN_NONE ? KN_NONE : c->set->store->labels[node];
+}
+
 knResult knCracks_Next(knCracks* c, knArena* arena, knSplitResult* result)
 {
     if (!c || !arena || !result)
@@ -346,17 +363,11 @@ knResult knCracks_Next(knCracks* c, knArena* arena, knSplitResult* result)
         return knFail(kn_errorArgument, "knCracks_Next: an argument is null");
     }
     *result = (knSplitResult){.outcome = kn_splitNothing};
-    if (c->report.isDone)
-    {
-        return kn_success;
-    }
     Candidate k = {.paidShare = 1.0};
     knVec3 direction;
-    k.node = knCrack_TopNode(c, &direction);
-    if (k.node == KN_NONE || (double)c->scores[k.node] * c->scale < 1.0 ||
-        c->report.pieceCount >= c->def.maxPieces)
+    k.node = NextNode(c, &direction);
+    if (k.node == KN_NONE)
     {
-        c->report.isDone = true;
         return kn_success;
     }
     k.fragment = c->set->store->labels[k.node];

@@ -53,6 +53,18 @@ static void DropScratch(knFamily* f)
     (void)knCreateArena(&f->scratch, 0, &f->allocator);
 }
 
+static knResult CreateDamage(knFamily* f)
+{
+    uint32_t count = f->model->cutMesh.mesh->nodeCount;
+    f->damage = knAllocate(&f->allocator, count, sizeof(float));
+    if (!f->damage)
+    {
+        return kn_errorMemory;
+    }
+    memset(f->damage, 0, count * sizeof(float));
+    return kn_success;
+}
+
 static knResult CreateParts(knFamily* f, const knFamilyDef* def)
 {
     const knModel* model = f->model;
@@ -69,6 +81,7 @@ static knResult CreateParts(knFamily* f, const knFamilyDef* def)
     result =
         result == kn_success ? knCreateSphereForest(&f->forest, &forest, &f->allocator) : result;
     result = result == kn_success ? knFamily_ListEdges(f) : result;
+    result = result == kn_success ? CreateDamage(f) : result;
     f->fragments.makeRoom = knFamily_MakeRoom;
     f->fragments.roomContext = f;
     DropScratch(f);
@@ -111,6 +124,8 @@ void knDestroyFamily(knFamily* family)
         return;
     }
     knFamily_ReleaseEdges(family);
+    knRelease(&family->allocator, family->damage, family->model->cutMesh.mesh->nodeCount,
+              sizeof(float));
     knDestroySphereForest(&family->forest);
     knDestroyFragmentField(family->field);
     knDestroyFragmentSet(&family->fragments);

@@ -63,6 +63,7 @@ struct knFamily
     size_t poolCapacity, spareCapacity;
     size_t pendingEdges; // that splits may have added since the last update
     knArena scratch;     // forest updates
+    float* damage;       // per node, in [0, 1): by cracks that stopped
     float edgeCosine;
     bool isBehind; // cut, and not yet followed
     knMemoryTracker* tracker;

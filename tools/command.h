@@ -24,6 +24,7 @@ int knCommandDoctor(int argc, char** argv);
 int knCommandInfo(int argc, char** argv);
 int knCommandDraw(int argc, char** argv);
 int knCommandField(int argc, char** argv);
+int knCommandBreak(int argc, char** argv);
 
 // Prints "knap: ..." and the last message to stderr.
 int knReportFailure(knExit code);

@@ -22,6 +22,7 @@ static const Command commands[] = {
     {"info", knCommandInfo, "print what is in a cooked asset"},
     {"draw", knCommandDraw, "make a picture of a cooked asset"},
     {"field", knCommandField, "draw the distance field of a cooked asset beside the truth"},
+    {"break", knCommandBreak, "hit a cooked asset and write its pieces"},
 };
 
 static const int commandCount = (int)(sizeof commands / sizeof commands[0]);

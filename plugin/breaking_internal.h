@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+#include "family_internal.h"
+#include "knap/breaking.h"
+
+// Multiply-adds of the stress that take as long as one unit of the cracks' work.
+#define KN_STRESS_UNITS 64
+
+struct knBreaker
+{
+    knAllocator allocator;
+    knFamily* family;
+    knBreakDef def;
+    knMaterial material;
+    knImpact impacts[KN_MAX_CRACK_HITS]; // sizes sum to 1 N s
+    knCrackHit hits[KN_MAX_CRACK_HITS];
+    knCracks* cracks;
+    knCrackReport report;
+    knArena arena;
+    uint32_t* pieces;
+    uint8_t* isHeld;
+    uint32_t nodeCapacity;
+    uint32_t firstNode; // of the run that the pieces share
+    uint32_t nodeCount;
+    uint64_t work;
+    knBreakTimes times;
+    bool isActive;
+};
+
+// Empties the arena and makes it at least so large.
+knResult knBreaker_ReserveArena(knBreaker* breaker, size_t bytes);
+
+// 0 without a clock.
+double knBreaker_Now(const knBreakBudget* budget);
+
+// The split of a pattern; its arrays are in the arena.
+knResult knBreaker_MakePattern(knBreaker* breaker, knSplitDef* def);

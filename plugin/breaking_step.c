@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Zlib
+#include "breaking_internal.h"
+
+#include <string.h>
+
+// One event's time, and when its call must end.
+typedef struct Step
+{
+    knBreaker* breaker;
+    const knBreakBudget* budget;
+    double start;
+    uint64_t work;
+    knFragmentMark mark;
+    uint32_t root; // the piece whose cuts are not followed yet; KN_NONE for none
+    bool hasCuts;
+} Step;
+
+// Everything that was cut from one piece since the mark, at once.
+static knResult Update(Step* step)
+{
+    knBreaker* b = step->breaker;
+    if (step->root == KN_NONE || !step->hasCuts)
+    {
+        return kn_success;
+    }
+    step->hasCuts = false;
+    knFractureDelta delta;
+    const knFragmentSet* set = &b->family->fragments;
+    knArena_Reset(&b->arena);
+    knResult result = knFragmentSet_DeltaSince(set, step->root, step->mark, &b->arena, &delta);
+    while (result == kn_errorMemory && b->arena.wantedBytes > 0)
+    {
+        result = knBreaker_ReserveArena(b, b->arena.capacity + 2 * b->arena.wantedBytes);
+        result = result == kn_success
+                     ? knFragmentSet_DeltaSince(set, step->root, step->mark, &b->arena, &delta)
+                     : result;
+    }
+    double start = knBreaker_Now(step->budget);
+    result = result == kn_success ? knFamily_Follow(b->family, &delta) : result;
+    b->times.update += knBreaker_Now(step->budget) - start;
+    b->family->isSpent |= result != kn_success;
+    return result;
+}
+
+// The piece that this one came from when the mark was set.
+static uint32_t RootOf(const Step* step, uint32_t fragment)
+{
+    const knFragment* fragments = step->breaker->family->fragments.fragments;
+    while (fragment >= step->mark.fragmentCount)
+    {
+        fragment = fragments[fragment].parent;
+    }
+    return fragment;
+}
+
+// One delta tells of one piece and what came from it: before another is cut, the last is followed.
+static knResult Enter(Step* step, uint32_t fragment)
+{
+    uint32_t root = step->root == KN_NONE ? fragment : RootOf(step, fragment);
+    if (root == step->root)
+    {
+        return kn_success;
+    }
+    knResult result = Update(step);
+    step->mark = knFragmentSet_Mark(&step->breaker->family->fragments);
+    step->root = fragment;
+    return result;
+}
+
+static bool IsSpent(const Step* step)
+{
+    const knBreakBudget* budget = step->budget;
+    if (!budget)
+    {
+        return false;
+    }
+    bool overWork = budget->maxWork > 0 && step->work >= budget->maxWork;
+    bool overTime = budget->maxSeconds > 0.0 && budget->clock &&
+                    knBreaker_Now(budget) - step->start >= budget->maxSeconds;
+    return overWork || overTime;
+}
+
+static knResult NextCrack(Step* step)
+{
+    knBreaker* b = step->breaker;
+    uint64_t before = knCracks_Report(b->cracks)->work;
+    uint32_t fragment = knCracks_NextFragment(b->cracks);
+    knResult result = fragment == KN_NONE ? kn_success : Enter(step, fragment);
+    double start = knBreaker_Now(step->budget);
+    knSplitResult split = {.outcome = kn_splitNothing};
+    knArena_Reset(&b->arena);
+    result = result == kn_success ? knCracks_Next(b->cracks, &b->arena, &split) : result;
+    step->hasCuts |= split.outcome == kn_splitDone;
+    b->report = *knCracks_Report(b->cracks);
+    step->work += b->report.work - before;
+    b->times.cut += knBreaker_Now(step->budget) - start;
+    return result;
+}
+
+// At least one crack a call, so that every event ends.
+static knResult StepCracks(Step* step)
+{
+    knBreaker* b = step->breaker;
+    knResult result = kn_success;
+    do
+    {
+        result = NextCrack(step);
+        b->isActive = result == kn_success && !b->report.isDone;
+    } while (b->isActive && !IsSpent(step));
+    knResult updated = Update(step);
+    return result == kn_success ? updated : result;
+}
+
+static knResult StepPattern(Step* step)
+{
+    knBreaker* b = step->breaker;
+    knSplitDef def;
+    knArena_Reset(&b->arena);
+    knResult result = knBreaker_MakePattern(b, &def);
+    knSplitResult split = {.outcome = kn_splitNothing};
+    double start = knBreaker_Now(step->budget);
+    step->mark = knFragmentSet_Mark(&b->family->fragments);
+    step->root = b->def.fragment;
+    result = result == kn_success ? knFragmentSet_Split(&b->family->fragments, b->def.fragment,
+                                                        &def, &b->arena, &split)
+                                  : result;
+    b->times.cut += knBreaker_Now(step->budget) - start;
+    b->isActive = false;
+    step->work += 8 * (uint64_t)b->nodeCount;
+    b->report.isDone = true;
+    if (result == kn_success && split.outcome == kn_splitDone)
+    {
+        b->report.crackArea = split.crackArea;
+        b->report.pieceCount = split.delta.fragmentCount;
+        b->report.crackCount = split.delta.fragmentCount - 1;
+        step->hasCuts = true;
+        result = Update(step);
+    }
+    return result;
+}
+
+// The pieces lie in the run of nodes that was the fragment's, one behind the other.
+static uint32_t ListPieces(knBreaker* b)
+{
+    const knFragmentSet* set = &b->family->fragments;
+    uint32_t count = 0;
+    for (uint32_t i = b->firstNode; i < b->firstNode + b->nodeCount;)
+    {
+        uint32_t piece = set->store->labels[set->nodes[i]];
+        b->pieces[count] = piece;
+        b->isHeld[count] = 0;
+        count += 1;
+        i += set->fragments[piece].nodeCount;
+    }
+    return count;
+}
+
+static uint32_t FindPiece(const knBreaker* b, uint32_t count, uint32_t slot)
+{
+    const knFragment* fragments = b->family->fragments.fragments;
+    uint32_t low = 0;
+    while (count > 1)
+    {
+        uint32_t half = count / 2;
+        bool behind = fragments[b->pieces[low + half]].firstNode <= slot;
+        low = behind ? low + half : low;
+        count = behind ? count - half : half;
+    }
+    return low;
+}
+
+static knResult MarkHeld(knBreaker* b, uint32_t count)
+{
+    knAnchors anchors;
+    knResult result = knOpenAnchors(&anchors, b->family->model->asset);
+    for (uint32_t i = 0; result == kn_success && i < anchors.count; ++i)
+    {
+        uint32_t slot = b->family->fragments.slots[anchors.nodes[i]];
+        if (slot - b->firstNode < b->nodeCount)
+        {
+            b->isHeld[FindPiece(b, count, slot)] = 1;
+        }
+    }
+    return result;
+}
+
+knResult knBreaker_Continue(knBreaker* b, const knBreakBudget* budget, knBreakResult* result)
+{
+    if (!b || !b->family || !result)
+    {
+        return knFail(kn_errorArgument, "knBreaker_Continue: null, or no event has begun");
+    }
+    Step step = {.breaker = b,
+                 .budget = budget,
+                 .start = knBreaker_Now(budget),
+                 .work = b->work,
+                 .root = KN_NONE};
+    b->work = 0;
+    knResult status = kn_success;
+    if (b->isActive)
+    {
+        status = b->def.pattern == kn_patternStress ? StepCracks(&step) : StepPattern(&step);
+    }
+    uint32_t count = status == kn_success ? ListPieces(b) : 0;
+    status = status == kn_success ? MarkHeld(b, count) : status;
+    if (status == kn_success)
+    {
+        *result = (knBreakResult){.isDone = !b->isActive,
+                                  .breaks = b->report.breaks,
+                                  .breakingShare = b->report.breakingShare,
+                                  .cracks = b->report,
+                                  .pieces = b->pieces,
+                                  .isHeld = b->isHeld,
+                                  .pieceCount = count,
+                                  .work = step.work,
+                                  .times = b->times};
+    }
+    return status;
+}
