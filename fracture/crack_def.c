@@ -5,8 +5,9 @@ knCrackDef knDefaultCrackDef(void)
 {
     return (knCrackDef){.size = sizeof(knCrackDef),
                         .spacing = 0.4f,
-                        .flaws = 0.3f,
-                        .waviness = 0.06f,
+                        .runShare = 0.25f,
+                        .flaws = 0.5f,
+                        .waviness = 0.08f,
                         .maxPieces = 200,
                         .minVolumeShare = 3e-4,
                         .small = kn_smallMerge};
@@ -43,6 +44,7 @@ static knResult CheckAtLeastZero(const char* name, double value)
 static knResult CheckShares(const knCrackDef* def)
 {
     if (!(def->spacing >= 0.0f && def->spacing <= 10.0f) ||
+        !(def->runShare > 0.0f && def->runShare <= 1.0f) ||
         !(def->flaws >= 0.0f && def->flaws <= 1.0f) ||
         !(def->waviness >= 0.0f && def->waviness <= 1.0f))
     {

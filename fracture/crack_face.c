@@ -7,6 +7,11 @@
 #define RADIAL_COSINE 0.55f
 #define SHELL_COSINE  0.90f
 
+#define MAX_TILT 0.3f
+
+// How much the spacing of cracks varies around the hit.
+#define SPACING_NOISE 0.6f
+
 static knVec3 Across(knVec3 v, knVec3 axis)
 {
     return knAddScaled(v, -knDot(v, axis), axis);
@@ -49,21 +54,31 @@ const HitFrame* knCrack_NearestHit(const knCracks* c, knVec3 p)
     return nearest;
 }
 
+static knVec3 ToFrame(const HitFrame* hit, knVec3 p, float scale)
+{
+    knVec3 r = knScale(scale, knSub(p, hit->point));
+    return knMakeVec3(knDot(r, hit->e1), knDot(r, hit->e2), knDot(r, hit->axis));
+}
+
+// Grows with the distance from the hit, here more and there less.
 float knCrack_Spacing(const knCracks* c, knVec3 p)
 {
-    float d = c->def.spacing * knDistance(p, knCrack_NearestHit(c, p)->point);
+    const HitFrame* hit = knCrack_NearestHit(c, p);
+    float d = knDistance(p, hit->point);
+    knVec3 q = ToFrame(hit, p, 2.0f / (d + c->minSpacing));
+    float noise = knCut_ValueNoise(q, c->def.seed ^ 0x5851F42D4C957F2Du);
+    d *= c->def.spacing * (1.0f + SPACING_NOISE * noise);
     return sqrtf(c->minSpacing * c->minSpacing + d * d);
 }
 
 static float Waves(const CrackFace* face, knVec3 p)
 {
     const HitFrame* hit = face->hit;
-    knVec3 r = knScale(1.0f / face->wavelength, knSub(p, hit->point));
-    knVec3 q = {knDot(r, hit->e1), knDot(r, hit->e2), knDot(r, hit->axis)};
+    knVec3 q = ToFrame(hit, p, 1.0f / face->wavelength);
     float wave = knCut_ValueNoise(q, face->noiseSeed) +
                  0.35f * knCut_ValueNoise(knScale(2.7f, q), face->noiseSeed + 1);
     // a radial crack begins at the hit
-    float fade = face->isRadial ? fminf(1.0f, 2.0f * knLength(r)) : 1.0f;
+    float fade = face->isRadial ? fminf(1.0f, 2.0f * knLength(q)) : 1.0f;
     return face->amplitude * fade * wave;
 }
 
@@ -82,6 +97,14 @@ static knVec3 WithSign(knVec3 normal, const HitFrame* hit, knVec3 u)
     return normal;
 }
 
+static knVec3 Tilt(knVec3 direction, const HitFrame* hit, knVec3 turn)
+{
+    knVec3 t = knScale(turn.x, hit->e1);
+    t = knAddScaled(t, turn.y, hit->e2);
+    t = knAddScaled(t, turn.z, hit->axis);
+    return knNormalize(knAdd(direction, knScale(MAX_TILT, Across(t, direction))));
+}
+
 static void MakeRadial(CrackFace* face, knVec3 u, knRandom* random)
 {
     const HitFrame* hit = face->hit;
@@ -98,6 +121,17 @@ static void MakeRadial(CrackFace* face, knVec3 u, knRandom* random)
     face->kink = knRandom_Float(random) < 0.5f ? -slope : slope;
 }
 
+void knCrack_TurnThroughHit(CrackFace* face)
+{
+    knVec3 u = knNormalize(knSub(face->seed, face->hit->point));
+    knVec3 hoop = knCross(face->hit->axis, u);
+    face->normal = knLength(hoop) > 0.1f ? hoop : face->hit->e1;
+    face->curvature = 0.0f;
+    knRandom random = knMakeRandom(face->noiseSeed);
+    MakeRadial(face, u, &random);
+    face->seedWave = Waves(face, face->seed);
+}
+
 CrackFace knCrack_MakeFace(const knCracks* c, uint32_t node, knVec3 direction, float extent)
 {
     knVec3 seed = c->set->cutMesh->mesh->nodes[node];
@@ -107,6 +141,11 @@ CrackFace knCrack_MakeFace(const knCracks* c, uint32_t node, knVec3 direction, f
     knVec3 from = knSub(seed, face.hit->point);
     float distance = knLength(from);
     knVec3 u = distance > 0.0f ? knScale(1.0f / distance, from) : face.hit->axis;
+    // no two principal directions of a real thing are quite where symmetry wants them
+    knVec3 turn = {knRandom_Range(&random, -1.0f, 1.0f), knRandom_Range(&random, -1.0f, 1.0f),
+                   knRandom_Range(&random, -1.0f, 1.0f)};
+    direction = Tilt(WithSign(direction, face.hit, u), face.hit, turn);
+    face.normal = direction;
     if (knDot(direction, u) < 0.0f)
     {
         face.normal = knNeg(direction);

@@ -47,6 +47,7 @@ struct knCracks
     // by node of the mesh
     StressTensor* stress; // over the largest tension, as far as it is not relieved
     float* scores;        // over strength; an upper bound while not fresh
+    float* spacings;      // m, of cracks there
     uint8_t* isFresh;
     // a heap of the nodes, the highest score first
     uint32_t* heap;
@@ -66,10 +67,18 @@ void knCrack_FillHeap(knCracks* cracks, const uint32_t* nodes, uint32_t count);
 
 // The node with the highest score, which is then exact; KN_NONE when none is left.
 uint32_t knCrack_TopNode(knCracks* cracks, knVec3* direction);
+
+// Tension over strength, of the largest tension there is.
+double knCrack_Ratio(const knCracks* cracks, uint32_t node, knVec3* direction);
+
+// What orders the cracks.
 float knCrack_Score(const knCracks* cracks, uint32_t node, knVec3* direction);
 
 // crack_face.c
 CrackFace knCrack_MakeFace(const knCracks* cracks, uint32_t node, knVec3 direction, float extent);
+
+// The face through the same seed that contains the direction of the hit.
+void knCrack_TurnThroughHit(CrackFace* face);
 
 // Signed distance, about; `gradient` may be null.
 float knCrack_EvaluateFace(const CrackFace* face, knVec3 p, knVec3* gradient);

@@ -3,20 +3,34 @@
 
 #include "knap/random.h"
 
+// By how much a crack across the direction to the hit is held back.
+#define SHELL_DELAY 0.5
+
 float knCrack_NodeRandom(uint64_t seed, uint32_t node)
 {
     knRandom random = knMakeRandom(seed + 0x9E3779B97F4A7C15u * ((uint64_t)node + 1));
     return knRandom_Float(&random);
 }
 
-// Strength falls by paint, by earlier cracks that stopped here, and by flaws.
-float knCrack_Score(const knCracks* c, uint32_t node, knVec3* direction)
+// Strength falls by paint and by earlier cracks that stopped here.
+double knCrack_Ratio(const knCracks* c, uint32_t node, knVec3* direction)
 {
     double tension = knCrack_Principal(&c->stress[node], c->hits[0].e1, direction);
     double factor = c->def.strengthFactor ? (double)c->def.strengthFactor[node] : 1.0;
     double damage = c->def.damage ? (double)c->def.damage[node] : 0.0;
+    return tension / (factor * (1.0 - damage));
+}
+
+// Flaws bring a crack forward; those that go round the hit wait for those that come from it.
+float knCrack_Score(const knCracks* c, uint32_t node, knVec3* direction)
+{
+    double ratio = knCrack_Ratio(c, node, direction);
     double flaw = (double)(c->def.flaws * knCrack_NodeRandom(c->def.seed, node));
-    return (float)(tension * (1.0 + flaw) / (factor * (1.0 - damage)));
+    knVec3 p = c->set->cutMesh->mesh->nodes[node];
+    knVec3 u = knNormalize(knSub(p, knCrack_NearestHit(c, p)->point));
+    double cosine = (double)knDot(u, *direction);
+    double delay = 1.0 - SHELL_DELAY * cosine * cosine;
+    return (float)(ratio * delay * (1.0 + flaw) / (1.0 + 0.5 * (double)c->def.flaws));
 }
 
 static bool IsBefore(const knCracks* c, uint32_t a, uint32_t b)

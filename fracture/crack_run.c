@@ -6,6 +6,12 @@
 // A side is a sliver when its mean depth is below this share of the spacing.
 #define SLIVER_SHARE 0.2f
 
+// Nor is it longer than this allows: mean depth over the spread of the face.
+#define BAND_SHARE 0.25
+
+// The mean of the directions from the hit to a face is shorter than this when it goes round it.
+#define CLOSED_MEAN 0.6f
+
 // A crack does not run through what is, on the mean, so many times stronger than where it began.
 #define STRONG_RATIO 3.0
 
@@ -31,10 +37,11 @@ knResult knCreateCracks(knCracks** out, uint32_t nodeCount, const knAllocator* a
     *c = (knCracks){.allocator = a, .nodeCapacity = nodeCount, .report = {.isDone = true}};
     c->stress = knAllocate(&a, nodeCount, sizeof(StressTensor));
     c->scores = knAllocate(&a, nodeCount, sizeof(float));
+    c->spacings = knAllocate(&a, nodeCount, sizeof(float));
     c->isFresh = knAllocate(&a, nodeCount, sizeof(uint8_t));
     c->heap = knAllocate(&a, nodeCount, sizeof(uint32_t));
     c->phi = knAllocate(&a, nodeCount, sizeof(float));
-    if (!c->stress || !c->scores || !c->isFresh || !c->heap || !c->phi)
+    if (!c->stress || !c->scores || !c->spacings || !c->isFresh || !c->heap || !c->phi)
     {
         knDestroyCracks(c);
         return kn_errorMemory;
@@ -52,6 +59,7 @@ void knDestroyCracks(knCracks* c)
     knAllocator a = c->allocator;
     knRelease(&a, c->stress, c->nodeCapacity, sizeof(StressTensor));
     knRelease(&a, c->scores, c->nodeCapacity, sizeof(float));
+    knRelease(&a, c->spacings, c->nodeCapacity, sizeof(float));
     knRelease(&a, c->isFresh, c->nodeCapacity, sizeof(uint8_t));
     knRelease(&a, c->heap, c->nodeCapacity, sizeof(uint32_t));
     knRelease(&a, c->phi, c->nodeCapacity, sizeof(float));
@@ -122,7 +130,9 @@ static float ChooseSpacing(const knFragmentSet* set, const knCrackDef* def)
     double volume = set->fragments[0].mass.volume;
     // edge of a regular tetrahedron of the mean volume: finer than that nothing can be cut
     double edge = cbrt(8.49 * volume / (double)set->cutMesh->mesh->tetCount);
-    return (float)fmax(fmax(4.0 * def->length, 0.05 * cbrt(volume)), edge);
+    double least = fmax(0.05 * cbrt(volume), edge);
+    // a tough material still has pieces to fall into
+    return (float)fmax(least, fmin(4.0 * def->length, 0.2 * cbrt(volume)));
 }
 
 // Stress over the largest tension: the list of cracks cannot depend on the blow's size.
@@ -131,16 +141,16 @@ static double FillScores(knCracks* c, double largest)
     const uint32_t* nodes = knFragmentSet_Nodes(c->set, c->def.fragment);
     uint32_t count = c->set->fragments[c->def.fragment].nodeCount;
     float scale = (float)(1.0 / largest);
-    float flaws = c->def.flaws;
     double weakest = 0.0;
     for (uint32_t i = 0; i < count; ++i)
     {
         c->stress[nodes[i]] = Scaled(&c->def.stress[i], scale);
         knVec3 direction;
+        double ratio = knCrack_Ratio(c, nodes[i], &direction);
         c->scores[nodes[i]] = knCrack_Score(c, nodes[i], &direction);
         c->isFresh[nodes[i]] = 1;
-        double flaw = 1.0 + (double)(flaws * knCrack_NodeRandom(c->def.seed, nodes[i]));
-        weakest = fmax(weakest, (double)c->scores[nodes[i]] / flaw);
+        c->spacings[nodes[i]] = knCrack_Spacing(c, c->set->cutMesh->mesh->nodes[nodes[i]]);
+        weakest = fmax(weakest, ratio);
     }
     knCrack_FillHeap(c, nodes, count);
     c->report.work += count;
@@ -209,6 +219,26 @@ static float ExtentFrom(const knCracks* c, uint32_t fragment, knVec3 p)
     return sqrtf(most);
 }
 
+// Whether the face closes around the hit, as in a ring or a tube: what it would cut out hangs in
+// it.
+static bool IsClosedAround(const knCracks* c, const Candidate* k)
+{
+    const knVec3* positions = c->set->cutMesh->mesh->nodes;
+    const uint32_t* nodes = knFragmentSet_Nodes(c->set, k->fragment);
+    knVec3 sum = {0.0f, 0.0f, 0.0f};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->set->fragments[k->fragment].nodeCount; ++i)
+    {
+        if (fabsf(c->phi[i]) < c->minSpacing)
+        {
+            knVec3 p = positions[nodes[i]];
+            sum = knAdd(sum, knNormalize(knSub(p, k->face.hit->point)));
+            count += 1;
+        }
+    }
+    return knLength(sum) < CLOSED_MEAN * (float)count;
+}
+
 static void EvaluateCandidate(knCracks* c, Candidate* k)
 {
     const knVec3* positions = c->set->cutMesh->mesh->nodes;
@@ -218,6 +248,7 @@ static void EvaluateCandidate(knCracks* c, Candidate* k)
     uint32_t counts[2] = {0, 0};
     double damage = 0.0;
     double factor = 0.0;
+    double squares = 0.0;
     uint32_t nearCount = 0;
     for (uint32_t i = 0; i < count; ++i)
     {
@@ -229,11 +260,14 @@ static void EvaluateCandidate(knCracks* c, Candidate* k)
         {
             damage += c->def.damage ? (double)c->def.damage[nodes[i]] : 0.0;
             factor += c->def.strengthFactor ? (double)c->def.strengthFactor[nodes[i]] : 1.0;
+            squares += (double)knLengthSquared(knSub(positions[nodes[i]], k->face.seed));
             nearCount += 1;
         }
     }
     int lesser = counts[0] < counts[1] ? 0 : 1;
-    double limit = (double)(SLIVER_SHARE * knCrack_Spacing(c, k->face.seed));
+    // neither thin for its place nor for its length
+    double spread = nearCount > 0 ? sqrt(squares / nearCount) : 0.0;
+    double limit = fmax((double)(SLIVER_SHARE * c->spacings[k->node]), BAND_SHARE * spread);
     double own = c->def.strengthFactor ? (double)c->def.strengthFactor[k->node] : 1.0;
     k->isRefused = counts[lesser] == 0 || depths[lesser] < limit * counts[lesser] ||
                    factor > STRONG_RATIO * own * nearCount;
@@ -247,8 +281,7 @@ static void RelieveAround(knCracks* c, const CrackFace* face, const uint32_t* no
     const knVec3* positions = c->set->cutMesh->mesh->nodes;
     for (uint32_t i = 0; i < count; ++i)
     {
-        float reach = knCrack_Spacing(c, positions[nodes[i]]);
-        float t = c->phi[i] / reach;
+        float t = c->phi[i] / c->spacings[nodes[i]];
         if (t * t < 1.0f)
         {
             knVec3 normal;
@@ -266,7 +299,7 @@ static void GiveUpSeed(knCracks* c, const Candidate* k)
 {
     const knVec3* positions = c->set->cutMesh->mesh->nodes;
     const uint32_t* nodes = knFragmentSet_Nodes(c->set, k->fragment);
-    float reach = 0.5f * knCrack_Spacing(c, k->face.seed);
+    float reach = 0.5f * c->spacings[k->node];
     for (uint32_t i = 0; i < c->set->fragments[k->fragment].nodeCount; ++i)
     {
         float t = knDistance(positions[nodes[i]], k->face.seed) / reach;
@@ -343,7 +376,7 @@ static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
 static uint32_t NextNode(knCracks* c, knVec3* direction)
 {
     uint32_t node = c->report.isDone ? KN_NONE : knCrack_TopNode(c, direction);
-    bool isLast = node == KN_NONE || (double)c->scores[node] * c->scale < 1.0 ||
+    bool isLast = node == KN_NONE || (double)c->scores[node] * c->scale < (double)c->def.runShare ||
                   c->report.pieceCount >= c->def.maxPieces;
     c->report.isDone |= isLast;
     return isLast ? KN_NONE : node;
@@ -374,6 +407,12 @@ knResult knCracks_Next(knCracks* c, knArena* arena, knSplitResult* result)
     k.extent = ExtentFrom(c, k.fragment, c->set->cutMesh->mesh->nodes[k.node]);
     k.face = knCrack_MakeFace(c, k.node, direction, k.extent);
     EvaluateCandidate(c, &k);
+    if (!k.face.isRadial && (k.isRefused || IsClosedAround(c, &k)))
+    {
+        // before anything comes loose around the hit, or long and thin, it cracks through the hit
+        knCrack_TurnThroughHit(&k.face);
+        EvaluateCandidate(c, &k);
+    }
     knResult status = k.isRefused ? kn_success : SplitCandidate(c, &k, arena, result);
     if (status == kn_success && result->outcome != kn_splitDone && !c->report.isDone)
     {

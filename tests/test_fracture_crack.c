@@ -3,7 +3,7 @@
 
 #include "fracture/crack_internal.h"
 
-#define GOLDEN_HASH 0x60689A97E089E40Du
+#define GOLDEN_HASH 0x369529DCF395E45Bu
 
 static const int plateCells[3] = {28, 1, 28};
 

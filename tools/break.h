@@ -16,7 +16,7 @@ typedef struct knSurfacePlace
 
 knSurfacePlace knNearestPlace(const knAsset* asset, knVec3 p);
 
-// Highest above the centre of mass; the highest vertex where nothing is above it.
+// High up, and near the line through the centre of mass.
 knSurfacePlace knTopPlace(const knAsset* asset);
 
 // The surfaces of some pieces, in place.

@@ -81,27 +81,34 @@ static bool IsAbove(knVec3 p, const knVec3 v[3], float* height)
     return (positive || negative) && total != 0.0f;
 }
 
+// A point counts less the further it is from the line through the centre of mass.
+static float TopScore(knVec3 p, knVec3 center)
+{
+    float x = p.x - center.x;
+    float z = p.z - center.z;
+    return p.y - 4.0f * sqrtf(x * x + z * z);
+}
+
 knSurfacePlace knTopPlace(const knAsset* asset)
 {
     const knSurfaceMesh* s = knAsset_Surface(asset);
     knVec3 center = knToFloat(knAsset_Info(asset)->center);
-    float top = -FLT_MAX;
+    knVec3 best = s->positions[0];
+    for (uint32_t i = 0; i < s->positionCount; ++i)
+    {
+        best = TopScore(s->positions[i], center) > TopScore(best, center) ? s->positions[i] : best;
+    }
     for (uint32_t i = 0; i < s->triangleCount; ++i)
     {
         knVec3 v[3];
         Corners(s, i, v);
-        float height = 0.0f;
-        if (IsAbove(center, v, &height) && height > top)
+        knVec3 p = center;
+        if (IsAbove(center, v, &p.y) && p.y > TopScore(best, center))
         {
-            top = height;
+            best = p;
         }
     }
-    knVec3 aim = {center.x, top, center.z};
-    for (uint32_t i = 0; top == -FLT_MAX && i < s->positionCount; ++i)
-    {
-        aim = i == 0 || s->positions[i].y > aim.y ? s->positions[i] : aim;
-    }
-    knSurfacePlace place = knNearestPlace(asset, aim);
+    knSurfacePlace place = knNearestPlace(asset, best);
     place.distance = 0.0f;
     return place;
 }

@@ -7,8 +7,10 @@
 #include <getopt.h>
 #include <string.h>
 
-// Without --impulse: so many times what would just break it.
-#define DEFAULT_EXCESS 4.0
+// Without --impulse: at least so many times what would just break it, and enough for cracks of so
+// large a share of the surface.
+#define DEFAULT_EXCESS 1.5
+#define DEFAULT_AREA   0.4
 
 static void PrintHelp(void)
 {
@@ -18,7 +20,7 @@ static void PrintHelp(void)
            "  -o, --output FILE    where to write; the ending says what\n"
            "  --at X,Y,Z           where it is hit, metres (default: the top)\n"
            "  --dir X,Y,Z          where the blow goes (default: into the surface)\n"
-           "  --impulse N          newton seconds (default: four times what just breaks it)\n"
+           "  --impulse N          newton seconds (default: what makes a good heap of pieces)\n"
            "  --material NAME      ceramic, glass, stone, brick, ice or plaster (default: the\n"
            "                       asset's)\n"
            "  --pattern P          stress (default), voronoi, radial or plane\n"
@@ -99,6 +101,12 @@ static knBreakDef MakeDef(const Job* job)
     return def;
 }
 
+static const knMaterial* Material(const Job* job)
+{
+    const knMaterial* preset = knFindMaterialPreset(knAsset_Info(job->asset)->material);
+    return job->options->material ? job->options->material : preset;
+}
+
 // The impulse asked for, or some times the one that just breaks it.
 static knResult ChooseImpulse(Job* job)
 {
@@ -108,12 +116,14 @@ static knResult ChooseImpulse(Job* job)
     knResult result = kn_success;
     if (job->impulse == 0.0)
     {
-        // so soft that nothing breaks while it is tried
+        // tried with 1 N s, and nothing is to come of it
         def.maxPieces = 1;
         result = knBreaker_Begin(job->breaker, job->family, &def, NULL);
         result =
             result == kn_success ? knBreaker_Continue(job->breaker, NULL, &job->result) : result;
-        job->impulse = DEFAULT_EXCESS * job->result.breakingShare;
+        double area = DEFAULT_AREA * knAsset_Info(job->asset)->area;
+        double enough = sqrt(area * Material(job)->fractureEnergy / job->result.cracks.energy);
+        job->impulse = fmax(DEFAULT_EXCESS * job->result.breakingShare, enough);
         job->impulse = isfinite(job->impulse) ? job->impulse : 1.0;
     }
     job->hit.impulse = knScale((float)job->impulse, job->hit.impulse);
