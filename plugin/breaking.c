@@ -129,10 +129,10 @@ static knResult CheckImpacts(const knBreakDef* def, double* total)
 
 static knResult CheckBegin(const knBreaker* b, const knFamily* f, const knBreakDef* def)
 {
-    if (!b || !f || !def || def->size != sizeof(knBreakDef) || f->isSpent)
+    if (!b || !f || !def || def->size != sizeof(knBreakDef) || f->isBehind)
     {
         return knFail(kn_errorArgument, "knBreaker_Begin: begin with knDefaultBreakDef and a "
-                                        "family whose memory has not run out");
+                                        "family whose cuts have been followed");
     }
     if (def->fragment >= f->fragments.fragmentCount ||
         f->fragments.fragments[def->fragment].state == kn_fragmentEnded)
@@ -246,6 +246,8 @@ knResult knBreaker_Begin(knBreaker* b, knFamily* family, const knBreakDef* def,
     b->def = *def;
     b->work = 0;
     b->isActive = false;
+    b->hasCuts = false;
+    b->root = KN_NONE;
     b->firstNode = family->fragments.fragments[def->fragment].firstNode;
     b->nodeCount = family->fragments.fragments[def->fragment].nodeCount;
     b->times = (knBreakTimes){0};

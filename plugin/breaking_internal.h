@@ -23,6 +23,9 @@ struct knBreaker
     uint32_t nodeCapacity;
     uint32_t firstNode; // of the run that the pieces share
     uint32_t nodeCount;
+    knFragmentMark mark;
+    uint32_t root; // the piece whose cuts are not followed yet; KN_NONE for none
+    bool hasCuts;
     uint64_t work;
     knBreakTimes times;
     bool isActive;
@@ -33,6 +36,9 @@ knResult knBreaker_ReserveArena(knBreaker* breaker, size_t bytes);
 
 // 0 without a clock.
 double knBreaker_Now(const knBreakBudget* budget);
+
+// What the split of a pattern takes of an arena.
+size_t knBreaker_PatternBytes(const knBreaker* breaker);
 
 // The split of a pattern; its arrays are in the arena.
 knResult knBreaker_MakePattern(knBreaker* breaker, knSplitDef* def);

@@ -96,6 +96,17 @@ static void ChoosePlane(const knBreaker* b, knSplitDef* def)
     def->offset = knDot(def->normal, b->hits[0].point);
 }
 
+size_t knBreaker_PatternBytes(const knBreaker* b)
+{
+    knSplitDef def = knDefaultSplitDef();
+    def.kind = kn_splitLabels;
+    // sectors and rings round up
+    def.groupCount = 2 * b->def.pieceCount + b->def.labelCount + 16;
+    size_t own = b->nodeCount * sizeof(double) + b->def.pieceCount * sizeof(knVec3);
+    return knFragmentSet_SplitBytes(&b->family->fragments, b->def.fragment, &def) + own +
+           8 * KN_CACHE_LINE;
+}
+
 knResult knBreaker_MakePattern(knBreaker* b, knSplitDef* def)
 {
     *def = knDefaultSplitDef();

@@ -10,43 +10,39 @@ typedef struct Step
     const knBreakBudget* budget;
     double start;
     uint64_t work;
-    knFragmentMark mark;
-    uint32_t root; // the piece whose cuts are not followed yet; KN_NONE for none
-    bool hasCuts;
 } Step;
 
 // Everything that was cut from one piece since the mark, at once.
 static knResult Update(Step* step)
 {
     knBreaker* b = step->breaker;
-    if (step->root == KN_NONE || !step->hasCuts)
+    if (!b->hasCuts)
     {
         return kn_success;
     }
-    step->hasCuts = false;
     knFractureDelta delta;
     const knFragmentSet* set = &b->family->fragments;
     knArena_Reset(&b->arena);
-    knResult result = knFragmentSet_DeltaSince(set, step->root, step->mark, &b->arena, &delta);
+    knResult result = knFragmentSet_DeltaSince(set, b->root, b->mark, &b->arena, &delta);
     while (result == kn_errorMemory && b->arena.wantedBytes > 0)
     {
         result = knBreaker_ReserveArena(b, b->arena.capacity + 2 * b->arena.wantedBytes);
         result = result == kn_success
-                     ? knFragmentSet_DeltaSince(set, step->root, step->mark, &b->arena, &delta)
+                     ? knFragmentSet_DeltaSince(set, b->root, b->mark, &b->arena, &delta)
                      : result;
     }
     double start = knBreaker_Now(step->budget);
     result = result == kn_success ? knFamily_Follow(b->family, &delta) : result;
     b->times.update += knBreaker_Now(step->budget) - start;
-    b->family->isSpent |= result != kn_success;
+    b->hasCuts = result != kn_success;
     return result;
 }
 
 // The piece that this one came from when the mark was set.
-static uint32_t RootOf(const Step* step, uint32_t fragment)
+static uint32_t RootOf(const knBreaker* b, uint32_t fragment)
 {
-    const knFragment* fragments = step->breaker->family->fragments.fragments;
-    while (fragment >= step->mark.fragmentCount)
+    const knFragment* fragments = b->family->fragments.fragments;
+    while (fragment >= b->mark.fragmentCount)
     {
         fragment = fragments[fragment].parent;
     }
@@ -56,14 +52,18 @@ static uint32_t RootOf(const Step* step, uint32_t fragment)
 // One delta tells of one piece and what came from it: before another is cut, the last is followed.
 static knResult Enter(Step* step, uint32_t fragment)
 {
-    uint32_t root = step->root == KN_NONE ? fragment : RootOf(step, fragment);
-    if (root == step->root)
+    knBreaker* b = step->breaker;
+    uint32_t root = b->root == KN_NONE ? fragment : RootOf(b, fragment);
+    if (root == b->root)
     {
         return kn_success;
     }
     knResult result = Update(step);
-    step->mark = knFragmentSet_Mark(&step->breaker->family->fragments);
-    step->root = fragment;
+    if (result == kn_success)
+    {
+        b->mark = knFragmentSet_Mark(&b->family->fragments);
+        b->root = fragment;
+    }
     return result;
 }
 
@@ -90,7 +90,7 @@ static knResult NextCrack(Step* step)
     knSplitResult split = {.outcome = kn_splitNothing};
     knArena_Reset(&b->arena);
     result = result == kn_success ? knCracks_Next(b->cracks, &b->arena, &split) : result;
-    step->hasCuts |= split.outcome == kn_splitDone;
+    b->hasCuts |= split.outcome == kn_splitDone;
     b->report = *knCracks_Report(b->cracks);
     step->work += b->report.work - before;
     b->times.cut += knBreaker_Now(step->budget) - start;
@@ -115,12 +115,12 @@ static knResult StepPattern(Step* step)
 {
     knBreaker* b = step->breaker;
     knSplitDef def;
-    knArena_Reset(&b->arena);
-    knResult result = knBreaker_MakePattern(b, &def);
+    knResult result = knBreaker_ReserveArena(b, knBreaker_PatternBytes(b));
+    result = result == kn_success ? knBreaker_MakePattern(b, &def) : result;
     knSplitResult split = {.outcome = kn_splitNothing};
     double start = knBreaker_Now(step->budget);
-    step->mark = knFragmentSet_Mark(&b->family->fragments);
-    step->root = b->def.fragment;
+    b->mark = knFragmentSet_Mark(&b->family->fragments);
+    b->root = b->def.fragment;
     result = result == kn_success ? knFragmentSet_Split(&b->family->fragments, b->def.fragment,
                                                         &def, &b->arena, &split)
                                   : result;
@@ -133,7 +133,7 @@ static knResult StepPattern(Step* step)
         b->report.crackArea = split.crackArea;
         b->report.pieceCount = split.delta.fragmentCount;
         b->report.crackCount = split.delta.fragmentCount - 1;
-        step->hasCuts = true;
+        b->hasCuts = true;
         result = Update(step);
     }
     return result;
@@ -190,14 +190,12 @@ knResult knBreaker_Continue(knBreaker* b, const knBreakBudget* budget, knBreakRe
     {
         return knFail(kn_errorArgument, "knBreaker_Continue: null, or no event has begun");
     }
-    Step step = {.breaker = b,
-                 .budget = budget,
-                 .start = knBreaker_Now(budget),
-                 .work = b->work,
-                 .root = KN_NONE};
+    Step step = {.breaker = b, .budget = budget, .start = knBreaker_Now(budget), .work = b->work};
     b->work = 0;
-    knResult status = kn_success;
-    if (b->isActive)
+    // what an earlier call cut and found no memory to follow
+    knResult status = Update(&step);
+    b->root = KN_NONE;
+    if (status == kn_success && b->isActive)
     {
         status = b->def.pattern == kn_patternStress ? StepCracks(&step) : StepPattern(&step);
     }
