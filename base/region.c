@@ -44,7 +44,7 @@ static void SortCorners(const uint32_t* nodes, uint8_t order[4])
 }
 
 // In ascending order of node ids: a corner without weight adds an exact zero, so the sum over an
-// edge or a face is the same in every tetrahedron that shares it.
+// edge or a face is the same in every tetrahedron that shares it. Edges have their points already.
 static void PlaceVertices(knTetRegion* region, const knVec3* corners, const uint32_t* nodes)
 {
     uint8_t order[4];
@@ -52,9 +52,9 @@ static void PlaceVertices(knTetRegion* region, const knVec3* corners, const uint
     for (int i = 0; i < region->vertexCount; ++i)
     {
         knRegionVertex* v = &region->vertices[i];
-        if (v->kind == kn_regionNode)
+        if (v->kind == kn_regionNode || v->kind == kn_regionEdge)
         {
-            continue; // has the bits of its node
+            continue;
         }
         knDVec3 sum = {0.0, 0.0, 0.0};
         for (int k = 0; k < 4; ++k)
@@ -111,6 +111,11 @@ static knRegionVertex CutVertex(const Clip* clip, const knRegionVertex* in,
     }
     v.kind = (uint8_t)(CountBits(v.support) - 1);
     v.feature = FeatureOf(v.support);
+    if (v.kind == kn_regionEdge)
+    {
+        // between two corners
+        v.position = knCutPosition(low->position, high->position, share);
+    }
     return v;
 }
 

@@ -243,6 +243,7 @@ knResult knBreakage_UpdateForest(knBreakage* breakage)
 
 knResult knBreakage_FindEdges(knBreakage* breakage)
 {
+    knArena_Reset(&breakage->family->scratch);
     knFamily_UpdateEdges(breakage->family, &breakage->split.delta);
     breakage->family->isBehind = false;
     return kn_success;

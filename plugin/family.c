@@ -182,6 +182,8 @@ knResult knFamily_MakeRoom(void* context, const knFractureDelta* delta)
     result = result == kn_success ? knFamily_ReserveEdges(f, delta, labels) : result;
     // a piece that an earlier split of the same event made is not in the forest yet
     size_t scratch = knSphereForest_UpdateBytes(&f->forest, delta->parent);
+    size_t normals = (f->cuts.cutCount + 16) * sizeof(knVec3); // for the edges
+    scratch = scratch > normals ? scratch : normals;
     result = result == kn_success ? knArena_Reserve(&f->scratch, scratch) : result;
     f->isBehind = f->isBehind || result == kn_success;
     return result;
@@ -205,6 +207,7 @@ knResult knFamily_Follow(knFamily* f, const knFractureDelta* delta)
     }
     knArena_Reset(&f->scratch);
     result = knSphereForest_Update(&f->forest, delta, &f->cuts, &f->scratch);
+    knArena_Reset(&f->scratch);
     knFamily_UpdateEdges(f, delta);
     DropScratch(f);
     f->isBehind = result != kn_success;

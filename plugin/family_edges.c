@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Zlib
-#include "family_internal.h"
+#include "family_edges_internal.h"
 
 #include <string.h>
 
@@ -8,45 +8,16 @@
 // cut; an edge of an old crack goes with its node unless a tetrahedron it lies in was crossed. What
 // is new lies around the crack faces of the crossed tetrahedra.
 
-#define ORIGINAL 0x80000000u // in `source`: an edge of the mesh
-#define INSIDE   4u          // in place of a face: the edge concerns one tetrahedron
-
 // No more new edges per crossed tetrahedron than its crack faces have corners: two sides of a quad,
 // or what four parts of several planes can have.
 #define MOST_OF_ONE_PLANE 8
 #define MOST_OF_MORE      60
-
-typedef struct Edges
-{
-    knFamily* family;
-    const knFractureDelta* delta;
-    const knCutStore* cuts;
-    const knTetMesh* mesh;
-    knPieceEdge* pool;
-    uint32_t count;
-    uint32_t capacity;
-} Edges;
 
 void knFamily_DropEdges(knFamily* family, uint32_t fragment)
 {
     if (fragment < family->edgeCapacity)
     {
         family->edges[fragment] = (knPieceEdges){0};
-    }
-}
-
-static uint32_t EdgeId(uint32_t a, uint32_t b)
-{
-    uint64_t h = ((uint64_t)(a < b ? a : b) << 32 | (a < b ? b : a)) * 0x9E3779B97F4A7C15u;
-    return (uint32_t)(h >> 32);
-}
-
-static void AddEdge(Edges* e, knPieceEdge edge)
-{
-    KN_ASSERT(e->count < e->capacity);
-    if (e->count < e->capacity)
-    {
-        e->pool[e->count++] = edge;
     }
 }
 
@@ -199,18 +170,6 @@ knResult knFamily_ListEdges(knFamily* f)
 
 // ---- what a break changes
 
-static bool IsCrossed(const Edges* e, uint32_t tet)
-{
-    const uint32_t* edges = e->mesh->tetEdges[tet].e;
-    bool crossed = false;
-    for (int k = 0; k < 6; ++k)
-    {
-        uint32_t point = e->cuts->edgeCuts[edges[k]];
-        crossed |= point >= e->delta->firstPoint && point != KN_NONE;
-    }
-    return crossed;
-}
-
 static void HandOn(Edges* e, const knPieceEdge* old)
 {
     if (old->source & ORIGINAL)
@@ -232,133 +191,6 @@ static void HandOn(Edges* e, const knPieceEdge* old)
     if (!IsCrossed(e, tet) && (other == KN_NONE || !IsCrossed(e, other)))
     {
         AddEdge(e, *old);
-    }
-}
-
-static knVec3 CrackNormal(const knCrackFace* face)
-{
-    knVec3 a = face->points[0], sum = {0.0f, 0.0f, 0.0f};
-    for (int i = 1; i + 1 < face->count; ++i)
-    {
-        sum = knAdd(sum, knCross(knSub(face->points[i], a), knSub(face->points[i + 1], a)));
-    }
-    return knNormalize(sum);
-}
-
-static knVec3 BoundaryNormal(const knTetMesh* mesh, uint32_t tet, uint32_t face)
-{
-    knTriangle t = knTetMesh_BoundaryTriangle(mesh, 4 * tet + face);
-    knVec3 o = mesh->nodes[t.v[0]];
-    return knNormalize(knCross(knSub(mesh->nodes[t.v[1]], o), knSub(mesh->nodes[t.v[2]], o)));
-}
-
-// One side of a crack face, as it is looked at.
-typedef struct Side
-{
-    const knCrackFace* face;
-    const knCrackRim* rim;
-    knVec3 normal;
-    uint32_t tet, label;
-    int i, next; // its ends
-} Side;
-
-// Whether the crack goes on in the next tetrahedron at a sharp and convex angle.
-static bool TurnsSharply(const Edges* e, const Side* side, uint32_t other)
-{
-    knCrackFaces cracks;
-    knCrackRim rims[KN_MAX_TET_PLANES];
-    knCutStore_CrackRims(e->cuts, e->mesh, other,
-                         knCutStore_Mask(e->cuts, e->mesh, other, side->label), &cracks, rims);
-    uint32_t a = side->rim->ids[side->i], b = side->rim->ids[side->next];
-    for (uint32_t f = 0; f < cracks.count; ++f)
-    {
-        const knCrackFace* face = &cracks.faces[f];
-        int last = face->count - 1;
-        for (int i = 0; i < face->count; ++i)
-        {
-            // the neighbour runs along the edge the other way
-            if (rims[f].ids[last] == b && rims[f].ids[i] == a)
-            {
-                knVec3 apex = face->points[i + 1 < face->count ? i + 1 : 0];
-                float height = knDot(side->normal, knSub(apex, face->points[i]));
-                return height < 0.0f &&
-                       knDot(side->normal, CrackNormal(face)) < e->family->edgeCosine;
-            }
-            last = i;
-        }
-    }
-    return false;
-}
-
-static void AddSide(Edges* e, const Side* side, uint8_t mask, uint32_t face)
-{
-    const uint32_t* v = e->mesh->tets[side->tet].v;
-    int corner = mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
-    AddEdge(e, (knPieceEdge){.a = side->face->points[side->i],
-                             .b = side->face->points[side->next],
-                             .id = EdgeId(side->rim->ids[side->i], side->rim->ids[side->next]),
-                             .node = v[corner],
-                             .source = 8 * side->tet + face});
-}
-
-// The sides of a part's crack faces; one between two crossed tetrahedra is the lower one's.
-static void AddPart(Edges* e, uint32_t tet, uint8_t mask, uint32_t label)
-{
-    knCrackFaces cracks;
-    knCrackRim rims[KN_MAX_TET_PLANES];
-    knVec3 normals[KN_MAX_TET_PLANES];
-    knCutStore_CrackRims(e->cuts, e->mesh, tet, mask, &cracks, rims);
-    for (uint32_t f = 0; f < cracks.count; ++f)
-    {
-        normals[f] = CrackNormal(&cracks.faces[f]);
-    }
-    for (uint32_t f = 0; f < cracks.count; ++f)
-    {
-        const knCrackFace* face = &cracks.faces[f];
-        for (int i = 0; i < face->count; ++i)
-        {
-            Side side = {
-                face, &rims[f], normals[f], tet, label, i, i + 1 < face->count ? i + 1 : 0};
-            uint8_t across = rims[f].across[i];
-            uint32_t other = across < 4 ? e->mesh->neighbors[tet].t[across] : KN_NONE;
-            if (other != KN_NONE)
-            {
-                bool mine = tet < other || !IsCrossed(e, other);
-                if (mine && TurnsSharply(e, &side, other))
-                {
-                    AddSide(e, &side, mask, across);
-                }
-                continue;
-            }
-            // two faces of one convex part: always convex
-            knVec3 normal = across < 4 ? BoundaryNormal(e->mesh, tet, across) : side.normal;
-            for (uint32_t g = 0; g < cracks.count; ++g)
-            {
-                // from the later of two planes
-                bool isOther = across == 4 + cracks.faces[g].plane && g < f;
-                normal = isOther ? normals[g] : normal;
-            }
-            if (knDot(side.normal, normal) < e->family->edgeCosine)
-            {
-                AddSide(e, &side, mask, INSIDE);
-            }
-        }
-    }
-}
-
-static void AddCrossed(Edges* e, uint32_t tet)
-{
-    const uint32_t* v = e->mesh->tets[tet].v;
-    uint8_t done = 0;
-    for (int i = 0; i < 4; ++i)
-    {
-        uint32_t label = e->cuts->labels[v[i]];
-        if (!(done >> i & 1) && e->family->edges[label].isNew)
-        {
-            uint8_t mask = knCutStore_Mask(e->cuts, e->mesh, tet, label);
-            done |= mask;
-            AddPart(e, tet, mask, label);
-        }
     }
 }
 
@@ -432,9 +264,10 @@ void knFamily_UpdateEdges(knFamily* f, const knFractureDelta* delta)
     {
         HandOn(&e, &parent.edges[i]);
     }
+    knEdges_FindNormals(&e);
     for (uint32_t i = 0; i < delta->crossedTetCount; ++i)
     {
-        AddCrossed(&e, delta->crossedTets[i]);
+        knEdges_AddCrossed(&e, delta->crossedTets[i]);
     }
     SortEdges(&e, first);
     for (uint32_t i = 0; i < delta->fragmentCount; ++i)
