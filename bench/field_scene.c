@@ -2,6 +2,7 @@
 #include "bench/field_scene.h"
 
 #include <math.h>
+#include <string.h>
 
 #define SURFACE_BYTES ((size_t)256 << 20) // untouched pages cost nothing
 #define SCRATCH_BYTES ((size_t)16 << 20)
@@ -259,6 +260,25 @@ knResult knFieldScene_PosePairs(knFieldScene* scene, uint32_t count, uint64_t se
     return result;
 }
 
+static void AddFields(knQueryCounters* sum, const knQueryCounters* found)
+{
+    enum
+    {
+        count = sizeof(knFieldCounters) / sizeof(uint64_t)
+    };
+    for (int side = 0; side < 2; ++side)
+    {
+        uint64_t to[count], from[count];
+        memcpy(to, &sum->fields[side], sizeof to);
+        memcpy(from, &found->fields[side], sizeof from);
+        for (int i = 0; i < count; ++i)
+        {
+            to[i] += from[i];
+        }
+        memcpy(&sum->fields[side], to, sizeof to);
+    }
+}
+
 knResult knFieldScene_Query(knFieldScene* scene, knSceneQuery how, knQueryCounters* counters)
 {
     knResult result = kn_success;
@@ -272,6 +292,7 @@ knResult knFieldScene_Query(knFieldScene* scene, knSceneQuery how, knQueryCounte
             counters->points += found.counters.points;
             counters->found += found.counters.found;
             counters->kept += found.counters.kept;
+            AddFields(counters, &found.counters);
         }
     }
     return result;

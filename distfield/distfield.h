@@ -27,10 +27,9 @@
 #define KN_GRID_TAG        KN_TAG('D', 'G', 'R', 'D')
 #define KN_GRID_VERSION    1
 #define KN_LOCATOR_TAG     KN_TAG('K', 'D', 'T', 'R')
-#define KN_LOCATOR_VERSION 1
+#define KN_LOCATOR_VERSION 2
 #define KN_BRICK_CELLS     8 // along an axis
-#define KN_OCCUPANCY_CELLS 16384
-#define KN_OCCUPANCY_WORDS 384 // of 64 bits, for all levels of one fragment
+#define KN_OCCUPANCY_WORDS 704 // of 64 bits, for all levels of one fragment
 #define KN_OCCUPANCY_BYTES (8 * KN_OCCUPANCY_WORDS)
 
 // A node of the k-d tree. Inner: the left child follows, `link` is right child * 4 + axis and
@@ -47,10 +46,15 @@ typedef struct knTetLocator
 {
     const knTetMesh* mesh;
     const knKdNode* nodes;
-    const uint32_t* references;    // tetrahedra of the leaves, ascending in each
+    const uint32_t* entries;    // per cell of a lattice over the box: the lowest tree node around
+    const uint32_t* seeds;      // and a tetrahedron near its middle; KN_NONE in empty cells
+    const uint32_t* references; // tetrahedra of the leaves, ascending in each
     const uint32_t* nodeTetStarts; // nodeCount + 1
     const uint32_t* nodeTets;      // the tetrahedra around each node, ascending
     knBox box;
+    knVec3 scale;     // cells of the lattice per metre
+    uint32_t dims[3]; // cells of the lattice, powers of two
+    float border;     // cells; so near to the side of a cell rounding may take it for the next
     uint32_t nodeCount;
     uint32_t referenceCount;
 } knTetLocator;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Zlib
 #include "distfield/distfield_internal.h"
 
+#define PLANE_BYTES (KN_MAX_TET_PLANES * sizeof(knCutPlane))
+
 knFieldDef knDefaultFieldDef(void)
 {
     return (knFieldDef){.size = sizeof(knFieldDef),
@@ -184,6 +186,7 @@ void knDestroyFragmentField(knFragmentField* field)
         ReleaseFragments(field);
         knRelease(&allocator, field->values, field->mesh->nodeCount, sizeof(knNodeValue));
         knRelease(&allocator, field->front, 3 * field->wordCount, sizeof(uint64_t));
+        knRelease(&allocator, field->planes, field->planeCapacity, PLANE_BYTES);
         knRelease(&allocator, field, 1, sizeof *field);
     }
 }
@@ -225,6 +228,13 @@ knResult knFragmentField_Reserve(knFragmentField* field, uint32_t fragmentCapaci
     if (!field || fragmentCapacity > KN_MAX_MESH_SIZE || pieceCapacity > KN_MAX_MESH_SIZE)
     {
         return knFail(kn_errorArgument, "knFragmentField_Reserve: null field or too many");
+    }
+    // what is known of the cuts by now: queries do without the planes of later ones
+    knResult result = knGrow(&field->allocator, (void**)&field->planes, &field->planeCapacity,
+                             field->cuts->cutCount, PLANE_BYTES);
+    if (result != kn_success)
+    {
+        return result;
     }
     knFragmentField grown = *field;
     grown.fragmentCapacity = GrownCapacity(field->fragmentCapacity, fragmentCapacity);
@@ -317,6 +327,7 @@ knResult knFragmentField_Update(knFragmentField* field, const knFractureDelta* d
         *record =
             (knFragmentRecord){.box = knEmptyBox(), .slot = slot, .update = field->updateCount};
     }
+    knPlaceCutPlanes(field, delta);
     knMarkFragments(field, delta);
     knSpreadFront(field, delta);
     return kn_success;

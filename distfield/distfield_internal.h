@@ -51,7 +51,8 @@ typedef struct knLocatorHeader
     uint32_t referenceCount;
     uint32_t meshNodeCount;
     uint32_t meshTetCount;
-    uint32_t zero[11];
+    uint32_t shifts[3]; // the lattice has 1 << shift cells along an axis
+    uint32_t zero[8];
 } knLocatorHeader;
 
 typedef struct knGridHeader
@@ -74,7 +75,8 @@ _Static_assert(sizeof(knLocatorHeader) == 64 && sizeof(knGridHeader) == 64, "one
 #define KN_BAND_CELLS     2.0f // bricks nearer to the surface than this are dense
 #define KN_KD_STACK       64
 #define KN_KD_LEAF        3u
-#define KN_MAX_WALK_STEPS 24
+#define KN_MAX_WALK_STEPS 12
+#define KN_LATTICE_BITS   15 // cells of the lattice at most, as a power of two
 
 // Compile to one instruction each; fmin and fmax are calls because of what is not a number.
 static inline double knLower(double a, double b)
@@ -116,6 +118,12 @@ static inline float knAxis(knVec3 p, uint32_t axis)
     return axis == 0 ? p.x : axis == 1 ? p.y : p.z;
 }
 
+// ---- location, distfield_locate.c
+
+// The lattice that all fragments and the entries share: the halvings of the k-d tree, so that its
+// cells lie within cells of the tree.
+void knPlaceLattice(knTetLocator* locator, const uint32_t shifts[3]);
+
 // ---- grid, distfield_grid.c
 
 typedef struct knGridCell
@@ -131,25 +139,29 @@ void knDistanceGrid_LoadCell(const knDistanceGrid* grid, const float q[3], knGri
 
 // ---- one instance
 
-#define KN_OCCUPANCY_LEVELS 17
+#define KN_OCCUPANCY_LEVELS 6
 
-// Cells of all levels of one fragment, finest first; the bits are in its slot.
+// The words of the lattice that cover a fragment; the bits are in its slot, finest level first.
 typedef struct knOccupancy
 {
-    knVec3 origin;
-    float cell; // m, of the finest level
-    uint16_t dims[3];
-    uint16_t levelCount;
+    uint8_t low[3]; // words
+    uint8_t dims[3];
 } knOccupancy;
 
 typedef struct knFragmentRecord
 {
     knBox box; // empty while not alive
     knOccupancy cells;
-    uint32_t slot;      // of the bitmap, or KN_NONE while not alive
-    uint32_t update;    // that began it
-    uint32_t partCount; // tetrahedra it has a part of, when it began
+    uint32_t slot;   // of the bitmap, or KN_NONE while not alive
+    uint32_t update; // that began it
 } knFragmentRecord;
+
+// normal . x - offset is the distance from a plane of a cut, positive where phi is.
+typedef struct knCutPlane
+{
+    knVec3 normal;
+    float offset;
+} knCutPlane;
 
 typedef struct knNodeValue
 {
@@ -171,7 +183,8 @@ struct knFragmentField
     knFragmentRecord* records;
     uint64_t* slots;     // KN_OCCUPANCY_WORDS each
     uint32_t* freeSlots; // a stack
-    size_t wordCount;
+    knCutPlane* planes;  // KN_MAX_TET_PLANES per cut of the store, as far as there is room
+    size_t wordCount, planeCapacity; // of cuts
     uint32_t fragmentCapacity, pieceCapacity, freeSlotCount;
     uint32_t updateCount;
     knFrontStats stats;
@@ -198,6 +211,16 @@ bool knHitCracks(const knCrackFaces* cracks, knDVec3 p, knFaceHit* hit);
 // The same for the part of a tetrahedron that belongs to the fragment.
 bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knDVec3 p,
               bool original, knFaceHit* hit);
+
+// ---- planes of cuts, distfield_planes.c
+
+void knPlaceCutPlanes(knFragmentField* field, const knFractureDelta* delta);
+
+// Null when there was no room for them.
+static inline const knCutPlane* knFindCutPlanes(const knFragmentField* field, uint32_t cut)
+{
+    return cut < field->planeCapacity ? &field->planes[KN_MAX_TET_PLANES * (size_t)cut] : 0;
+}
 
 // ---- occupancy, distfield_occupancy.c
 

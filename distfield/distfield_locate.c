@@ -19,35 +19,61 @@ static int FaceVolumes(const knTetMesh* mesh, uint32_t tet, knVec3 p, double vol
     return 4;
 }
 
+// Six times the four volumes in double; the smallest face in `least`. The sign of a volume is right
+// when its size exceeds the returned bound.
+static double FastVolumes(const knTetMesh* mesh, uint32_t tet, knVec3 p, double volumes[4],
+                          int* least)
+{
+    const uint32_t* v = mesh->tets[tet].v;
+    knDVec3 o = knToDouble(p);
+    knDVec3 a = knDSub(knToDouble(mesh->nodes[v[0]]), o);
+    knDVec3 b = knDSub(knToDouble(mesh->nodes[v[1]]), o);
+    knDVec3 c = knDSub(knToDouble(mesh->nodes[v[2]]), o);
+    knDVec3 d = knDSub(knToDouble(mesh->nodes[v[3]]), o);
+    knDVec3 ab = knDCross(a, b), cd = knDCross(c, d);
+    volumes[0] = knDDot(b, cd);
+    volumes[1] = -knDDot(a, cd);
+    volumes[2] = knDDot(d, ab);
+    volumes[3] = -knDDot(c, ab);
+    int i = volumes[1] < volumes[0] ? 1 : 0, k = volumes[3] < volumes[2] ? 3 : 2;
+    *least = volumes[k] < volumes[i] ? k : i;
+    double x = knHigher(knHigher(fabs(a.x), fabs(b.x)), knHigher(fabs(c.x), fabs(d.x)));
+    double y = knHigher(knHigher(fabs(a.y), fabs(b.y)), knHigher(fabs(c.y), fabs(d.y)));
+    double z = knHigher(knHigher(fabs(a.z), fabs(b.z)), knHigher(fabs(c.z), fabs(d.z)));
+    // Shewchuk's bound, as in knExactVolume6: each of the six products is at most x y z
+    return 6.0 * 8.0 * 0x1p-53 * x * y * z;
+}
+
 static void SetPoint(knTetPoint* point, uint32_t tet, const double volumes[4])
 {
     point->tet = tet;
-    double sum = (volumes[0] + volumes[1]) + (volumes[2] + volumes[3]);
+    double inverse = 1.0 / ((volumes[0] + volumes[1]) + (volumes[2] + volumes[3]));
     for (int i = 0; i < 4; ++i)
     {
-        point->weights[i] = (float)(volumes[i] / sum);
+        point->weights[i] = (float)(volumes[i] * inverse);
     }
 }
 
 // Walks through the face that p lies most outside of. True when it ends strictly inside a
 // tetrahedron, which is then the only one; on a face, or outside, the tree has to say.
-static bool Walk(const knTetLocator* locator, knVec3 p, uint32_t hint, knTetPoint* point,
+static bool Walk(const knTetLocator* locator, knVec3 p, uint32_t start, knTetPoint* point,
                  int* stepCount)
 {
     const knTetMesh* mesh = locator->mesh;
-    uint32_t tet = hint;
+    uint32_t tet = start;
     for (int step = 0; step < KN_MAX_WALK_STEPS && tet < mesh->tetCount; ++step)
     {
         double volumes[4];
-        int face = FaceVolumes(mesh, tet, p, volumes);
-        if (face == 4)
+        int face;
+        double bound = FastVolumes(mesh, tet, p, volumes, &face);
+        if (volumes[face] > bound)
         {
             *stepCount = step;
-            if (volumes[0] > 0.0 && volumes[1] > 0.0 && volumes[2] > 0.0 && volumes[3] > 0.0)
-            {
-                SetPoint(point, tet, volumes);
-                return true;
-            }
+            SetPoint(point, tet, volumes);
+            return true;
+        }
+        if (!(volumes[face] < -bound))
+        {
             return false;
         }
         tet = mesh->neighbors[tet].t[face];
@@ -55,28 +81,81 @@ static bool Walk(const knTetLocator* locator, knVec3 p, uint32_t hint, knTetPoin
     return false;
 }
 
-static bool FindInTree(const knTetLocator* locator, knVec3 p, knTetPoint* point)
+// The cell of the lattice around a point in the box; KN_NONE too near to its side.
+static uint32_t FindCell(const knTetLocator* l, knVec3 p)
+{
+    float x = (p.x - l->box.lower.x) * l->scale.x, y = (p.y - l->box.lower.y) * l->scale.y;
+    float z = (p.z - l->box.lower.z) * l->scale.z;
+    // p is in the box, so these are not negative
+    uint32_t i = (uint32_t)x, j = (uint32_t)y, k = (uint32_t)z;
+    float u = x - (float)i, v = y - (float)j, w = z - (float)k;
+    float low = u < v ? u : v, high = u > v ? u : v;
+    low = w < low ? w : low;
+    high = w > high ? w : high;
+    bool inside = low > l->border && high < 1.0f - l->border && i < l->dims[0] && j < l->dims[1] &&
+                  k < l->dims[2];
+    return inside ? (k * l->dims[1] + j) * l->dims[0] + i : KN_NONE;
+}
+
+static knKdNode FindLeaf(const knTetLocator* locator, knVec3 p, uint32_t cell)
 {
     const knKdNode* nodes = locator->nodes;
-    uint32_t index = 0;
+    uint32_t index = cell != KN_NONE ? locator->entries[cell] : 0;
     while (!knKdNode_IsLeaf(nodes[index]))
     {
         // cells are closed and their lists too, so on the plane either side will do
         bool right = knAxis(p, nodes[index].link & 3u) > knBitsToFloat(nodes[index].value);
         index = right ? nodes[index].link >> 2 : index + 1;
     }
-    uint32_t first = nodes[index].value;
-    uint32_t count = nodes[index].link >> 2;
-    for (uint32_t i = first; i < first + count; ++i)
+    return nodes[index];
+}
+
+static bool FindInLeaf(const knTetLocator* locator, knKdNode leaf, knVec3 p, knTetPoint* point)
+{
+    const uint32_t* references = locator->references + leaf.value;
+    for (uint32_t i = 0; i < leaf.link >> 2; ++i)
     {
-        double volumes[4];
-        if (FaceVolumes(locator->mesh, locator->references[i], p, volumes) == 4)
+        double volumes[4], exact[4];
+        int face;
+        double bound = FastVolumes(locator->mesh, references[i], p, volumes, &face);
+        if (volumes[face] > bound ||
+            (!(volumes[face] < -bound) && FaceVolumes(locator->mesh, references[i], p, exact) == 4))
         {
-            SetPoint(point, locator->references[i], volumes);
+            SetPoint(point, references[i], volumes);
             return true;
         }
     }
     return false;
+}
+
+static bool HoldsPoint(const knTetLocator* locator, knVec3 p, uint32_t tet, knTetPoint* point)
+{
+    double volumes[4];
+    int face;
+    double bound = FastVolumes(locator->mesh, tet, p, volumes, &face);
+    if (volumes[face] > bound)
+    {
+        SetPoint(point, tet, volumes);
+        return true;
+    }
+    return false;
+}
+
+void knPlaceLattice(knTetLocator* locator, const uint32_t shifts[3])
+{
+    knVec3 extent = knBox_Extent(locator->box);
+    knVec3 reach = knMax(knMax(knNeg(locator->box.lower), locator->box.lower),
+                         knMax(knNeg(locator->box.upper), locator->box.upper));
+    const float* side = &extent.x;
+    float* scale = &locator->scale.x;
+    float finest = INFINITY;
+    for (int a = 0; a < 3; ++a)
+    {
+        locator->dims[a] = 1u << shifts[a];
+        scale[a] = (float)locator->dims[a] / fmaxf(side[a], FLT_MIN);
+        finest = fminf(finest, 1.0f / scale[a]);
+    }
+    locator->border = 1e-4f + 1e-6f * (knLength(extent) + knLength(reach)) / finest;
 }
 
 knLocatePath knTetLocator_Find(const knTetLocator* locator, knVec3 p, uint32_t hint,
@@ -89,11 +168,18 @@ knLocatePath knTetLocator_Find(const knTetLocator* locator, knVec3 p, uint32_t h
         return kn_locateOutside;
     }
     int steps = 0;
-    if (hint != KN_NONE && Walk(locator, p, hint, point, &steps))
+    if (hint < locator->mesh->tetCount && HoldsPoint(locator, p, hint, point))
     {
-        return steps == 0 ? kn_locateHint : kn_locateWalk;
+        return kn_locateHint;
     }
-    if (FindInTree(locator, p, point))
+    uint32_t cell = FindCell(locator, p);
+    uint32_t seed = cell != KN_NONE ? locator->seeds[cell] : hint;
+    if (seed != KN_NONE && Walk(locator, p, seed, point, &steps))
+    {
+        return kn_locateWalk;
+    }
+    knKdNode leaf = FindLeaf(locator, p, cell);
+    if (FindInLeaf(locator, leaf, p, point))
     {
         return kn_locateTree;
     }
@@ -164,6 +250,21 @@ static knResult CheckReferences(const knTetLocator* l, uint8_t* seen)
     return memchr(seen, 0, l->mesh->tetCount) ? Bad("a tetrahedron is in no leaf") : kn_success;
 }
 
+// A descent from an entry ends like one from the root; from a wrong one it finds less.
+static knResult CheckEntries(const knTetLocator* l)
+{
+    size_t count = (size_t)l->dims[0] * l->dims[1] * l->dims[2];
+    for (size_t i = 0; i < count; ++i)
+    {
+        if (l->entries[i] >= l->nodeCount ||
+            (l->seeds[i] != KN_NONE && l->seeds[i] >= l->mesh->tetCount))
+        {
+            return Bad("an entry of the lattice");
+        }
+    }
+    return kn_success;
+}
+
 // As many entries as corners, strictly ascending, each a tetrahedron of its node: so complete.
 static knResult CheckNodeTets(const knTetLocator* l)
 {
@@ -210,11 +311,24 @@ static knResult CheckHeader(const knLocatorHeader* h, const knTetMesh* mesh, siz
             return Bad("unused bytes are not zero");
         }
     }
+    for (int a = 0; a < 3; ++a)
+    {
+        if (h->shifts[a] > KN_LATTICE_BITS)
+        {
+            return Bad("cells of the lattice");
+        }
+    }
+    uint32_t bits = h->shifts[0] + h->shifts[1] + h->shifts[2];
+    if (bits > KN_LATTICE_BITS)
+    {
+        return Bad("cells of the lattice");
+    }
+    uint64_t entrySize = knRoundLine((size_t)4 << bits);
     // each array is whole lines, so the sum cannot overflow 64 bits
     uint64_t wanted = (uint64_t)sizeof *h + knRoundLine((size_t)h->nodeCount * sizeof(knKdNode)) +
                       knRoundLine((size_t)h->referenceCount * 4) +
                       knRoundLine(((size_t)h->meshNodeCount + 1) * 4) +
-                      knRoundLine((size_t)h->meshTetCount * 16);
+                      knRoundLine((size_t)h->meshTetCount * 16) + 2 * entrySize;
     bool fits = h->meshNodeCount == mesh->nodeCount && h->meshTetCount == mesh->tetCount &&
                 h->nodeCount > 0 && h->nodeCount < (1u << 30) && h->referenceCount < (1u << 30) &&
                 wanted == size;
@@ -234,6 +348,11 @@ static void LayOut(knTetLocator* l, const knLocatorHeader* h, const knTetMesh* m
     l->nodeTetStarts = (const uint32_t*)data;
     data += knRoundLine(((size_t)h->meshNodeCount + 1) * 4);
     l->nodeTets = (const uint32_t*)data;
+    data += knRoundLine((size_t)h->meshTetCount * 16);
+    l->entries = (const uint32_t*)data;
+    data += knRoundLine((size_t)4 << (h->shifts[0] + h->shifts[1] + h->shifts[2]));
+    l->seeds = (const uint32_t*)data;
+    knPlaceLattice(l, h->shifts);
 }
 
 knResult knOpenTetLocator(knTetLocator* locator, const knTetMesh* mesh, const void* bytes,
@@ -265,6 +384,7 @@ knResult knOpenTetLocator(knTetLocator* locator, const knTetMesh* mesh, const vo
     result = CheckTree(&l);
     result = result == kn_success ? CheckReferences(&l, seen) : result;
     result = result == kn_success ? CheckNodeTets(&l) : result;
+    result = result == kn_success ? CheckEntries(&l) : result;
     knRelease(allocator, seen, mesh->tetCount, 1);
     if (result == kn_success)
     {

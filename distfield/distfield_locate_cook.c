@@ -190,14 +190,121 @@ static void FillNodeTets(const knTetMesh* mesh, uint32_t* starts, uint32_t* list
     }
 }
 
+// As many halvings as the tree makes, of the longest side each time.
+static void ChooseLattice(const knBox* box, int depth, uint32_t shifts[3])
+{
+    knVec3 e = knBox_Extent(*box);
+    depth = depth < KN_LATTICE_BITS ? depth : KN_LATTICE_BITS;
+    shifts[0] = shifts[1] = shifts[2] = 0;
+    for (int i = 0; i < depth; ++i)
+    {
+        uint32_t axis = e.x >= e.y && e.x >= e.z ? 0 : e.y >= e.z ? 1 : 2;
+        float* side = &e.x;
+        side[axis] *= 0.5f;
+        shifts[axis] += 1;
+    }
+}
+
+// The lowest node around a cell: planes that run along its sides do not count.
+static uint32_t FindEntry(const Builder* b, const knTetLocator* lattice, const uint32_t cell[3])
+{
+    const float *origin = &lattice->box.lower.x, *scale = &lattice->scale.x;
+    uint32_t index = 0;
+    while (!knKdNode_IsLeaf(b->nodes[index]))
+    {
+        uint32_t axis = b->nodes[index].link & 3u;
+        double plane = (double)knBitsToFloat(b->nodes[index].value);
+        double at = (plane - (double)origin[axis]) * (double)scale[axis] - (double)cell[axis];
+        double border = 0.5 * (double)lattice->border;
+        if (at > border && at < 1.0 - border)
+        {
+            break;
+        }
+        index = at <= border ? b->nodes[index].link >> 2 : index + 1;
+    }
+    return index;
+}
+
+// 0 for the one that holds p.
+static double MiddleDistance2(const knTetMesh* mesh, uint32_t tet, knVec3 p)
+{
+    const uint32_t* v = mesh->tets[tet].v;
+    knVec3 n[4] = {mesh->nodes[v[0]], mesh->nodes[v[1]], mesh->nodes[v[2]], mesh->nodes[v[3]]};
+    bool inside = true;
+    knDVec3 sum = {0.0, 0.0, 0.0};
+    for (int i = 0; i < 4; ++i)
+    {
+        const uint8_t* c = knTetFaceCorners[i];
+        inside = inside && knTetVolume6(n[c[0]], n[c[1]], n[c[2]], p) <= 0.0;
+        sum = knDAdd(sum, knToDouble(n[i]));
+    }
+    knDVec3 d = knDSub(knDScale(0.25, sum), knToDouble(p));
+    return inside ? 0.0 : knDDot(d, d);
+}
+
+// Of the tetrahedra around the middle of the cell the one whose own middle is nearest.
+static uint32_t FindSeed(const Builder* b, const knTetLocator* lattice, const uint32_t cell[3],
+                         uint32_t entry)
+{
+    const float *origin = &lattice->box.lower.x, *scale = &lattice->scale.x;
+    float middle[3];
+    for (int a = 0; a < 3; ++a)
+    {
+        middle[a] = origin[a] + ((float)cell[a] + 0.5f) / scale[a];
+    }
+    knVec3 p = {middle[0], middle[1], middle[2]};
+    while (!knKdNode_IsLeaf(b->nodes[entry]))
+    {
+        knKdNode node = b->nodes[entry];
+        bool right = knAxis(p, node.link & 3u) > knBitsToFloat(node.value);
+        entry = right ? node.link >> 2 : entry + 1;
+    }
+    knKdNode leaf = b->nodes[entry];
+    uint32_t seed = KN_NONE;
+    double nearest = DBL_MAX;
+    for (uint32_t i = leaf.value; i < leaf.value + (leaf.link >> 2); ++i)
+    {
+        uint32_t tet = b->references[i];
+        double distance = MiddleDistance2(b->mesh, tet, p);
+        seed = distance < nearest ? tet : seed;
+        nearest = distance < nearest ? distance : nearest;
+    }
+    return seed;
+}
+
+static void FillEntries(const Builder* b, const uint32_t shifts[3], uint32_t* entries,
+                        uint32_t* seeds)
+{
+    knTetLocator lattice = {.box = knBoundingBox(b->mesh->nodes, b->mesh->nodeCount)};
+    knPlaceLattice(&lattice, shifts);
+    uint32_t cell[3], i = 0;
+    for (cell[2] = 0; cell[2] < lattice.dims[2]; ++cell[2])
+    {
+        for (cell[1] = 0; cell[1] < lattice.dims[1]; ++cell[1])
+        {
+            for (cell[0] = 0; cell[0] < lattice.dims[0]; ++cell[0])
+            {
+                entries[i] = FindEntry(b, &lattice, cell);
+                seeds[i] = FindSeed(b, &lattice, cell, entries[i]);
+                i += 1;
+            }
+        }
+    }
+}
+
 static knResult Encode(const Builder* b, const knAllocator* allocator, void** bytes, size_t* size)
 {
     const knTetMesh* m = b->mesh;
     size_t nodeSize = knRoundLine(b->nodeCount * sizeof(knKdNode));
     size_t referenceSize = knRoundLine(b->referenceCount * sizeof(uint32_t));
     size_t startSize = knRoundLine(((size_t)m->nodeCount + 1) * sizeof(uint32_t));
-    size_t total = sizeof(knLocatorHeader) + nodeSize + referenceSize + startSize +
-                   knRoundLine((size_t)m->tetCount * 16);
+    size_t listSize = knRoundLine((size_t)m->tetCount * 16);
+    knBox box = knBoundingBox(m->nodes, m->nodeCount);
+    uint32_t shifts[3];
+    ChooseLattice(&box, b->maxDepth, shifts);
+    size_t entrySize = knRoundLine(((size_t)4 << shifts[0]) << (shifts[1] + shifts[2]));
+    size_t total =
+        sizeof(knLocatorHeader) + nodeSize + referenceSize + startSize + listSize + 2 * entrySize;
     if (b->nodeCount >= 1u << 30 || b->referenceCount >= 1u << 30)
     {
         return knFail(kn_errorLimit, "the k-d tree of the mesh is too large");
@@ -212,13 +319,16 @@ static knResult Encode(const Builder* b, const knAllocator* allocator, void** by
                               .nodeCount = (uint32_t)b->nodeCount,
                               .referenceCount = (uint32_t)b->referenceCount,
                               .meshNodeCount = m->nodeCount,
-                              .meshTetCount = m->tetCount};
+                              .meshTetCount = m->tetCount,
+                              .shifts = {shifts[0], shifts[1], shifts[2]}};
     memcpy(data, &header, sizeof header);
     unsigned char* at = data + sizeof header;
     memcpy(at, b->nodes, b->nodeCount * sizeof(knKdNode));
     memcpy(at + nodeSize, b->references, b->referenceCount * sizeof(uint32_t));
     FillNodeTets(m, (uint32_t*)(at + nodeSize + referenceSize),
                  (uint32_t*)(at + nodeSize + referenceSize + startSize));
+    at += nodeSize + referenceSize + startSize + listSize;
+    FillEntries(b, shifts, (uint32_t*)at, (uint32_t*)(at + entrySize));
     *bytes = data;
     *size = total;
     return kn_success;

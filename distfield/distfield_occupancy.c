@@ -1,235 +1,294 @@
 // SPDX-License-Identifier: Zlib
 #include "distfield/distfield_internal.h"
 
-// Section 4.5, with bits that mean "contains": a parent is the OR of its children.
+// Section 4.5, with bits that mean "contains": a parent is the OR of its children. All fragments
+// share the lattice of the locator. A word holds 4 x 4 x 4 cells, and each of its bits one word of
+// the level below.
+
+#define SIDE 4 // cells of a word along an axis
 
 typedef struct Level
 {
-    uint32_t dims[3];
+    uint32_t dims[3]; // words
     uint32_t firstWord;
 } Level;
 
-static uint32_t LayLevels(const uint16_t dims[3], Level levels[KN_OCCUPANCY_LEVELS],
-                          uint32_t* count)
+// Cells of a level, ends included.
+typedef struct Range
 {
-    uint32_t d[3] = {dims[0], dims[1], dims[2]};
-    uint32_t word = 0, n = 0;
-    while (n < KN_OCCUPANCY_LEVELS)
+    int32_t low[3], high[3];
+} Range;
+
+static void LayLevels(const uint8_t dims[3], Level levels[KN_OCCUPANCY_LEVELS], uint32_t* count)
+{
+    uint32_t d[3] = {dims[0], dims[1], dims[2]}, word = 0, n = 0;
+    for (;;)
     {
         levels[n++] = (Level){{d[0], d[1], d[2]}, word};
-        word += (d[0] * d[1] * d[2] + 63) / 64;
-        if (d[0] == 1 && d[1] == 1 && d[2] == 1)
+        word += d[0] * d[1] * d[2];
+        if (d[0] * d[1] * d[2] == 1)
         {
             break;
         }
         for (int a = 0; a < 3; ++a)
         {
-            d[a] = (d[a] + 1) / 2;
+            d[a] = (d[a] + SIDE - 1) / SIDE;
         }
     }
     *count = n;
-    return word;
 }
 
-static uint32_t BitOf(const Level* level, uint32_t x, uint32_t y, uint32_t z)
+static uint32_t WordAt(const Level* level, uint32_t x, uint32_t y, uint32_t z)
 {
-    return (z * level->dims[1] + y) * level->dims[0] + x;
+    return level->firstWord + (z * level->dims[1] + y) * level->dims[0] + x;
 }
 
-static bool TestBit(const uint64_t* words, uint32_t bit)
+static uint32_t BitAt(uint32_t x, uint32_t y, uint32_t z)
 {
-    return words[bit / 64] >> (bit % 64) & 1;
+    return (x & 3u) | (y & 3u) << 2 | (z & 3u) << 4;
 }
 
-static void SetBit(uint64_t* words, uint32_t bit)
+// The bits of the word at `at` that the range has.
+static uint64_t MaskOf(const Range* range, const int32_t at[3])
 {
-    words[bit / 64] |= (uint64_t)1 << (bit % 64);
-}
-
-#define CELLS_PER_PART 2.0
-
-// The smallest cubic cells such that all levels fit into a slot and marking them costs no more than
-// walking the parts: finer cells than tetrahedra tell little more.
-static void PlaceCells(knFragmentRecord* record)
-{
-    double most = knHigher(512.0, knLower(KN_OCCUPANCY_CELLS, CELLS_PER_PART * record->partCount));
-    knVec3 e = knBox_Extent(record->box);
-    const float* extent = &e.x;
-    float longest = fmaxf(e.x, fmaxf(e.y, e.z));
-    float cell = fmaxf(longest / 255.0f, FLT_MIN);
-    knOccupancy* o = &record->cells;
-    for (;;)
+    static const uint64_t repeat[3] = {0x1111111111111111u, 0x000F000F000F000Fu, 0xFFFFu};
+    static const uint32_t shift[3] = {1, 4, 16};
+    uint64_t mask = ~(uint64_t)0;
+    for (int a = 0; a < 3; ++a)
     {
-        double total = 1.0;
-        for (int a = 0; a < 3; ++a)
+        int32_t low = range->low[a] - SIDE * at[a], high = range->high[a] - SIDE * at[a];
+        low = low > 0 ? low : 0;
+        high = high < SIDE - 1 ? high : SIDE - 1;
+        uint64_t slabs = 0;
+        for (int32_t i = low; i <= high; ++i)
         {
-            double n = floor((double)extent[a] / (double)cell) + 1.0;
-            total *= n;
-            o->dims[a] = (uint16_t)knLower(n, 1024.0);
+            slabs |= repeat[a] << (shift[a] * (uint32_t)i);
         }
-        Level levels[KN_OCCUPANCY_LEVELS];
-        uint32_t count = 0;
-        if (total <= most && LayLevels(o->dims, levels, &count) <= KN_OCCUPANCY_WORDS)
+        mask &= slabs;
+    }
+    return mask;
+}
+
+// ---- marking
+
+static bool IsNew(const knFragmentField* field, uint32_t label)
+{
+    return label < field->fragmentCapacity && field->records[label].update == field->updateCount;
+}
+
+static void AddPoint(knFragmentField* field, uint32_t label, knVec3 p)
+{
+    if (IsNew(field, label))
+    {
+        knBox* box = &field->records[label].box;
+        *box = knBox_AddPoint(*box, p);
+    }
+}
+
+// Points where planes meet belong to no edge.
+static void AddMeetings(knFragmentField* field, uint32_t node, uint32_t label)
+{
+    const knTetLocator* l = &field->locator;
+    const knCutStore* cuts = field->cuts;
+    for (uint32_t k = l->nodeTetStarts[node]; k < l->nodeTetStarts[node + 1]; ++k)
+    {
+        uint32_t tet = l->nodeTets[k], cut = cuts->tetCuts[tet];
+        if (cut == KN_NONE || cuts->cuts[cut].planeCount < 2)
         {
-            o->levelCount = (uint16_t)count;
-            break;
+            continue;
         }
-        cell *= 1.03f;
-    }
-    o->cell = cell;
-    o->origin = record->box.lower;
-}
-
-// A convex part of a tetrahedron in units of cells.
-typedef struct Part
-{
-    knDVec3 vertices[KN_MAX_REGION_VERTICES];
-    knDVec3 normals[KN_MAX_REGION_FACES];
-    double inverses[KN_MAX_REGION_FACES]; // of normal.x; 0 when the plane runs along the rows
-    double offsets[KN_MAX_REGION_FACES];  // no centre of a touching cell has more along the normal
-    int vertexCount, planeCount;
-} Part;
-
-static void AddPlane(Part* part, knDVec3 normal)
-{
-    double offset = -DBL_MAX;
-    // over all vertices: a rounded face may not cut off what is there
-    for (int v = 0; v < part->vertexCount; ++v)
-    {
-        offset = knHigher(offset, knDDot(normal, part->vertices[v]));
-    }
-    double size = fabs(normal.x) + fabs(normal.y) + fabs(normal.z);
-    bool steep = fabs(normal.x) > 1e-9 * size;
-    part->normals[part->planeCount] = normal;
-    part->inverses[part->planeCount] = steep ? 1.0 / normal.x : 0.0;
-    part->offsets[part->planeCount++] = offset + 0.501 * size;
-}
-
-static knDVec3 ToCells(const knOccupancy* o, knVec3 p)
-{
-    // places of cells' centres are whole numbers
-    return knDSub(knDScale(1.0 / (double)o->cell, knDSub(knToDouble(p), knToDouble(o->origin))),
-                  knMakeDVec3(0.5, 0.5, 0.5));
-}
-
-static void MakeWholePart(Part* part, const knOccupancy* o, const knTetMesh* mesh, uint32_t tet)
-{
-    part->vertexCount = 4;
-    part->planeCount = 0;
-    knDVec3* q = part->vertices;
-    for (int i = 0; i < 4; ++i)
-    {
-        q[i] = ToCells(o, mesh->nodes[mesh->tets[tet].v[i]]);
-    }
-    for (int i = 0; i < 4; ++i)
-    {
-        const uint8_t* c = knTetFaceCorners[i];
-        AddPlane(part, knDCross(knDSub(q[c[1]], q[c[0]]), knDSub(q[c[2]], q[c[0]])));
-    }
-}
-
-static void MakeCutPart(Part* part, const knOccupancy* o, const knTetRegion* region)
-{
-    part->vertexCount = region->vertexCount;
-    part->planeCount = 0;
-    for (int i = 0; i < region->vertexCount; ++i)
-    {
-        part->vertices[i] = ToCells(o, region->vertices[i].position);
-    }
-    for (int f = 0; f < region->faceCount; ++f)
-    {
-        const knRegionFace* face = &region->faces[f];
-        knDVec3 a = part->vertices[face->loop[0]];
-        knDVec3 n = {0.0, 0.0, 0.0};
-        for (int i = 1; i + 1 < face->count; ++i)
+        uint8_t mask = knCutStore_Mask(cuts, field->mesh, tet, label);
+        int first = mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
+        if (field->mesh->tets[tet].v[first] != node)
         {
-            n = knDAdd(n, knDCross(knDSub(part->vertices[face->loop[i]], a),
-                                   knDSub(part->vertices[face->loop[i + 1]], a)));
+            continue;
         }
-        AddPlane(part, n);
-    }
-}
-
-// Cells whose closed box the interval may touch; clamped, as the ends of the box itself may round
-// to just outside.
-static void CellRange(double lower, double upper, uint32_t count, uint32_t range[2])
-{
-    // conversion cuts off: low is a ceil and high a floor once they are positive
-    double low = lower + 0.499, high = upper + 0.501, last = (double)count - 1.0;
-    range[0] = (uint32_t)knLower(knHigher(low, 0.0), last);
-    range[1] = (uint32_t)knLower(knHigher(high, 0.0), last);
-}
-
-// The cells of a row along x that all planes leave.
-static bool RowRange(const Part* part, double y, double z, uint32_t x[2])
-{
-    double low = (double)x[0], high = (double)x[1];
-    for (int f = 0; f < part->planeCount; ++f)
-    {
-        knDVec3 n = part->normals[f];
-        double rest = part->offsets[f] - n.y * y - n.z * z;
-        double at = rest * part->inverses[f];
-        if (n.x > 0.0 && part->inverses[f] != 0.0)
+        knTetRegion region;
+        knCutStore_Region(cuts, field->mesh, tet, mask, &region);
+        for (int v = 0; v < region.vertexCount; ++v)
         {
-            high = knLower(high, at);
-        }
-        else if (part->inverses[f] != 0.0)
-        {
-            low = knHigher(low, at);
-        }
-        else if (rest < -1e-6 * (fabs(n.y) + fabs(n.z)) * (1.0 + y + z))
-        {
-            return false;
+            AddPoint(field, label, region.vertices[v].position);
         }
     }
-    // half a thousandth of a cell is far more than rounding
-    uint32_t first = (uint32_t)(low + 0.9995);
-    if (!(high + 5e-4 >= (double)first))
-    {
-        return false;
-    }
-    x[0] = first;
-    x[1] = (uint32_t)(high + 5e-4);
-    return true;
 }
 
-static void SetRun(uint64_t* words, uint32_t first, uint32_t last)
+// All corners of all parts.
+static void GrowBoxes(knFragmentField* field, const knFractureDelta* delta)
 {
-    while (first <= last)
+    const knTetMesh* mesh = field->mesh;
+    const knCutStore* cuts = field->cuts;
+    for (uint32_t i = 0; i < delta->splitNodeCount; ++i)
     {
-        uint32_t bit = first % 64, count = 64 - bit;
-        count = count < last - first + 1 ? count : last - first + 1;
-        uint64_t ones = count == 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
-        words[first / 64] |= ones << bit;
-        first += count;
-    }
-}
-
-static void MarkPart(const Part* part, const knOccupancy* o, uint64_t* words)
-{
-    knDVec3 low = part->vertices[0], high = low;
-    for (int v = 1; v < part->vertexCount; ++v)
-    {
-        knDVec3 p = part->vertices[v];
-        low = knMakeDVec3(knLower(low.x, p.x), knLower(low.y, p.y), knLower(low.z, p.z));
-        high = knMakeDVec3(knHigher(high.x, p.x), knHigher(high.y, p.y), knHigher(high.z, p.z));
-    }
-    uint32_t x[2], y[2], z[2];
-    CellRange(low.x, high.x, o->dims[0], x);
-    CellRange(low.y, high.y, o->dims[1], y);
-    CellRange(low.z, high.z, o->dims[2], z);
-    Level level = {{o->dims[0], o->dims[1], o->dims[2]}, 0};
-    for (uint32_t k = z[0]; k <= z[1]; ++k)
-    {
-        for (uint32_t j = y[0]; j <= y[1]; ++j)
+        uint32_t node = delta->splitNodes[i], label = cuts->labels[node];
+        if (!IsNew(field, label))
         {
-            uint32_t row[2] = {x[0], x[1]};
-            if (RowRange(part, (double)j, (double)k, row))
+            continue;
+        }
+        AddPoint(field, label, mesh->nodes[node]);
+        for (uint32_t k = mesh->nodeEdgeStarts[node]; k < mesh->nodeEdgeStarts[node + 1]; ++k)
+        {
+            uint32_t cut = cuts->edgeCuts[mesh->nodeEdges[k]];
+            if (cut != KN_NONE)
             {
-                uint32_t start = BitOf(&level, 0, j, k);
-                SetRun(words, start + row[0], start + row[1]);
+                AddPoint(field, label, cuts->points[cut].position);
             }
         }
+        AddMeetings(field, node, label);
+    }
+}
+
+// Cells along an axis that [low, high] touches, in units of cells; some more when it ends near a
+// side.
+static void CellRange(float low, float high, float slack, uint32_t dim, int32_t range[2])
+{
+    float last = (float)(dim - 1);
+    low -= slack;
+    high += slack;
+    range[0] = low > 0.0f ? (int32_t)(low < last ? low : last) : 0;
+    range[1] = high > 0.0f ? (int32_t)(high < last ? high : last) : 0;
+}
+
+static Range RangeOf(const knTetLocator* l, knBox box, float slack)
+{
+    Range range;
+    for (int a = 0; a < 3; ++a)
+    {
+        float origin = (&l->box.lower.x)[a], scale = (&l->scale.x)[a];
+        float low = ((&box.lower.x)[a] - origin) * scale;
+        float high = ((&box.upper.x)[a] - origin) * scale;
+        int32_t ends[2];
+        CellRange(low, high, slack, l->dims[a], ends);
+        range.low[a] = ends[0];
+        range.high[a] = ends[1];
+    }
+    return range;
+}
+
+static void PlaceWords(const knFragmentField* field, knFragmentRecord* record)
+{
+    Range range = RangeOf(&field->locator, record->box, field->locator.border);
+    for (int a = 0; a < 3; ++a)
+    {
+        record->cells.low[a] = (uint8_t)(range.low[a] / SIDE);
+        record->cells.dims[a] = (uint8_t)(range.high[a] / SIDE - range.low[a] / SIDE + 1);
+    }
+}
+
+static void MarkRange(knFragmentField* field, uint32_t label, const Range* leaf)
+{
+    const knFragmentRecord* record = &field->records[label];
+    const knOccupancy* o = &record->cells;
+    uint64_t* words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
+    Level level = {{o->dims[0], o->dims[1], o->dims[2]}, 0};
+    Range local, blocks;
+    for (int a = 0; a < 3; ++a)
+    {
+        int32_t first = SIDE * o->low[a], end = SIDE * o->dims[a] - 1;
+        local.low[a] = leaf->low[a] - first > 0 ? leaf->low[a] - first : 0;
+        local.high[a] = leaf->high[a] - first < end ? leaf->high[a] - first : end;
+        if (local.low[a] > local.high[a])
+        {
+            return;
+        }
+        blocks.low[a] = local.low[a] / SIDE;
+        blocks.high[a] = local.high[a] / SIDE;
+    }
+    int32_t at[3];
+    for (at[2] = blocks.low[2]; at[2] <= blocks.high[2]; ++at[2])
+    {
+        for (at[1] = blocks.low[1]; at[1] <= blocks.high[1]; ++at[1])
+        {
+            for (at[0] = blocks.low[0]; at[0] <= blocks.high[0]; ++at[0])
+            {
+                words[WordAt(&level, (uint32_t)at[0], (uint32_t)at[1], (uint32_t)at[2])] |=
+                    MaskOf(&local, at);
+            }
+        }
+    }
+}
+
+// Whether a plane keeps the fragment's part of a cut tetrahedron out of the box.
+static bool IsCutOff(const knFragmentField* field, uint32_t tet, uint32_t label, knBox box)
+{
+    uint32_t index = field->cuts->tetCuts[tet];
+    const knTetCut* cut = &field->cuts->cuts[index];
+    const knCutPlane* planes = knFindCutPlanes(field, index);
+    uint8_t mask = knCutStore_Mask(field->cuts, field->mesh, tet, label);
+    for (int i = 0; planes && i < cut->planeCount; ++i)
+    {
+        if ((mask & ~cut->region[i]) != 0)
+        {
+            continue;
+        }
+        float side = (mask & cut->below[i]) != 0 ? -1.0f : 1.0f;
+        knVec3 n = knScale(side, planes[i].normal);
+        knVec3 furthest = {n.x > 0.0f ? box.upper.x : box.lower.x,
+                           n.y > 0.0f ? box.upper.y : box.lower.y,
+                           n.z > 0.0f ? box.upper.z : box.lower.z};
+        if (knDot(n, furthest) - side * planes[i].offset < -field->grid.slack)
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void MarkLeaf(knFragmentField* field, knKdNode leaf, knBox cell)
+{
+    const knCutStore* cuts = field->cuts;
+    const uint32_t* references = field->locator.references + leaf.value;
+    Range range = RangeOf(&field->locator, cell, -10.0f * field->locator.border);
+    uint32_t last = KN_NONE;
+    for (uint32_t i = 0; i < leaf.link >> 2; ++i)
+    {
+        uint32_t tet = references[i];
+        const uint32_t* v = field->mesh->tets[tet].v;
+        bool whole = cuts->tetCuts[tet] == KN_NONE;
+        for (int c = 0; c < (whole ? 1 : 4); ++c)
+        {
+            uint32_t label = cuts->labels[v[c]];
+            if (label != last && IsNew(field, label) &&
+                (whole || !IsCutOff(field, tet, label, cell)))
+            {
+                MarkRange(field, label, &range);
+                last = label;
+            }
+        }
+    }
+}
+
+typedef struct Visit
+{
+    knBox cell;
+    uint32_t node;
+} Visit;
+
+// The leaves of the tree within the box. Their sides are those of cells of the lattice, or between
+// them.
+static void MarkLeaves(knFragmentField* field, knBox box)
+{
+    const knTetLocator* l = &field->locator;
+    Visit stack[KN_KD_STACK];
+    int depth = 0;
+    stack[depth++] = (Visit){l->box, 0};
+    while (depth > 0)
+    {
+        Visit v = stack[--depth];
+        knKdNode node = l->nodes[v.node];
+        if (!knBox_Overlaps(v.cell, box))
+        {
+            continue;
+        }
+        if (knKdNode_IsLeaf(node))
+        {
+            MarkLeaf(field, node, v.cell);
+            continue;
+        }
+        Visit left = {v.cell, v.node + 1}, right = {v.cell, node.link >> 2};
+        (&left.cell.upper.x)[node.link & 3u] = knBitsToFloat(node.value);
+        (&right.cell.lower.x)[node.link & 3u] = knBitsToFloat(node.value);
+        stack[depth++] = right;
+        stack[depth++] = left;
     }
 }
 
@@ -240,82 +299,14 @@ static void FillParents(const knOccupancy* o, uint64_t* words)
     LayLevels(o->dims, levels, &count);
     for (uint32_t l = 0; l + 1 < count; ++l)
     {
-        const Level* child = &levels[l];
-        const Level* parent = &levels[l + 1];
-        uint32_t cells = child->dims[0] * child->dims[1] * child->dims[2];
-        for (uint32_t bit = 0; bit < cells; ++bit)
+        const uint32_t* dims = levels[l].dims;
+        for (uint32_t i = 0; i < dims[0] * dims[1] * dims[2]; ++i)
         {
-            uint64_t word = words[child->firstWord + bit / 64];
-            if (word == 0)
+            if (words[levels[l].firstWord + i] != 0)
             {
-                bit |= 63;
-                continue;
-            }
-            if (word >> (bit % 64) & 1)
-            {
-                uint32_t x = bit % child->dims[0], y = bit / child->dims[0] % child->dims[1];
-                uint32_t z = bit / child->dims[0] / child->dims[1];
-                SetBit(words + parent->firstWord, BitOf(parent, x / 2, y / 2, z / 2));
-            }
-        }
-    }
-}
-
-static void GrowBox(knFragmentField* field, uint32_t fragment, uint32_t tet, uint8_t mask)
-{
-    field->records[fragment].partCount += 1;
-    if (field->cuts->tetCuts[tet] != KN_NONE)
-    {
-        knBox* box = &field->records[fragment].box;
-        knTetRegion region;
-        knCutStore_Region(field->cuts, field->mesh, tet, mask, &region);
-        for (int v = 0; v < region.vertexCount; ++v)
-        {
-            *box = knBox_AddPoint(*box, region.vertices[v].position);
-        }
-    }
-}
-
-static void MarkCells(knFragmentField* field, uint32_t fragment, uint32_t tet, uint8_t mask)
-{
-    const knFragmentRecord* record = &field->records[fragment];
-    Part part;
-    if (field->cuts->tetCuts[tet] == KN_NONE)
-    {
-        MakeWholePart(&part, &record->cells, field->mesh, tet);
-    }
-    else
-    {
-        knTetRegion region;
-        knCutStore_Region(field->cuts, field->mesh, tet, mask, &region);
-        MakeCutPart(&part, &record->cells, &region);
-    }
-    MarkPart(&part, &record->cells, field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS);
-}
-
-typedef void PartFcn(knFragmentField* field, uint32_t fragment, uint32_t tet, uint8_t mask);
-
-// Calls back once for every tetrahedron that has corners of the node's label: at its first one.
-static void ForEachPart(knFragmentField* field, const knFractureDelta* delta, PartFcn* call)
-{
-    const knTetLocator* l = &field->locator;
-    for (uint32_t i = 0; i < delta->splitNodeCount; ++i)
-    {
-        uint32_t node = delta->splitNodes[i], label = field->cuts->labels[node];
-        if (label >= field->fragmentCapacity || field->records[label].update != field->updateCount)
-        {
-            continue;
-        }
-        knBox* box = &field->records[label].box;
-        *box = knBox_AddPoint(*box, field->mesh->nodes[node]);
-        for (uint32_t k = l->nodeTetStarts[node]; k < l->nodeTetStarts[node + 1]; ++k)
-        {
-            uint32_t tet = l->nodeTets[k];
-            uint8_t mask = knCutStore_Mask(field->cuts, field->mesh, tet, label);
-            int first = mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
-            if (field->mesh->tets[tet].v[first] == node)
-            {
-                call(field, label, tet, mask);
+                uint32_t x = i % dims[0], y = i / dims[0] % dims[1], z = i / dims[0] / dims[1];
+                words[WordAt(&levels[l + 1], x / SIDE, y / SIDE, z / SIDE)] |= (uint64_t)1
+                                                                               << BitAt(x, y, z);
             }
         }
     }
@@ -323,24 +314,24 @@ static void ForEachPart(knFragmentField* field, const knFractureDelta* delta, Pa
 
 void knMarkFragments(knFragmentField* field, const knFractureDelta* delta)
 {
-    for (uint32_t i = 0; i < delta->fragmentCount; ++i)
-    {
-        field->records[delta->fragments[i]].partCount = 0;
-    }
-    ForEachPart(field, delta, GrowBox);
+    GrowBoxes(field, delta);
+    knBox all = knEmptyBox();
     for (uint32_t i = 0; i < delta->fragmentCount; ++i)
     {
         knFragmentRecord* record = &field->records[delta->fragments[i]];
         memset(field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS, 0, KN_OCCUPANCY_BYTES);
+        record->cells = (knOccupancy){.dims = {1, 1, 1}};
         // a fragment without nodes has nothing to touch
-        if (record->box.lower.x > record->box.upper.x)
+        if (record->box.lower.x <= record->box.upper.x)
         {
-            record->cells = (knOccupancy){.cell = 1.0f, .dims = {1, 1, 1}, .levelCount = 1};
-            continue;
+            PlaceWords(field, record);
+            all = knBox_AddPoint(knBox_AddPoint(all, record->box.lower), record->box.upper);
         }
-        PlaceCells(record);
     }
-    ForEachPart(field, delta, MarkCells);
+    if (all.lower.x <= all.upper.x)
+    {
+        MarkLeaves(field, all);
+    }
     for (uint32_t i = 0; i < delta->fragmentCount; ++i)
     {
         knFragmentRecord* record = &field->records[delta->fragments[i]];
@@ -348,100 +339,131 @@ void knMarkFragments(knFragmentField* field, const knFractureDelta* delta)
     }
 }
 
-typedef struct Visit
-{
-    uint16_t level, x, y, z;
-} Visit;
+// ---- testing
 
-static bool CellNear(const knOccupancy* o, const Visit* v, knVec3 p, float radius)
+// A ball in the lattice, relative to the first word of the fragment.
+typedef struct Ball
 {
-    float size = o->cell * (float)(1u << v->level);
-    knVec3 lower = {o->origin.x + (float)v->x * size, o->origin.y + (float)v->y * size,
-                    o->origin.z + (float)v->z * size};
-    knVec3 upper = knAdd(lower, knMakeVec3(size, size, size));
-    knVec3 gap = knMax(knMakeVec3(0.0f, 0.0f, 0.0f), knMax(knSub(lower, p), knSub(p, upper)));
-    return knLengthSquared(gap) <= radius * radius;
-}
+    const uint64_t* words;
+    Level levels[KN_OCCUPANCY_LEVELS];
+    float center[3], reach[3], size[3]; // cells, cells, metres per cell
+    float radius2;                      // m^2
+} Ball;
 
-// The cells of an axis that [value - reach, value + reach] meets; false for none.
-static bool AxisRange(float value, float reach, float size, uint32_t dim, uint16_t range[2])
+static bool BallRange(const Ball* ball, uint32_t level, Range* range)
 {
-    float low = floorf((value - reach) / size), high = floorf((value + reach) / size);
-    if (high < 0.0f || low >= (float)dim)
+    float shrink = 1.0f / (float)(1u << (2 * level));
+    for (int a = 0; a < 3; ++a)
     {
-        return false;
+        float low = floorf((ball->center[a] - ball->reach[a]) * shrink);
+        float high = floorf((ball->center[a] + ball->reach[a]) * shrink);
+        float last = (float)(SIDE * ball->levels[level].dims[a] - 1);
+        if (!(high >= 0.0f && low <= last))
+        {
+            return false;
+        }
+        range->low[a] = low > 0.0f ? (int32_t)low : 0;
+        range->high[a] = (int32_t)(high < last ? high : last);
     }
-    range[0] = (uint16_t)fmaxf(low, 0.0f);
-    range[1] = (uint16_t)fminf(high, (float)(dim - 1));
     return true;
 }
 
-// As the paper enters the levels: where cells are larger than the sphere, so that rounding cannot
-// make it meet more than two an axis.
-static int EnterLevel(const knOccupancy* o, const Level* levels, uint32_t count, knVec3 p,
-                      float reach, Visit* stack)
+static float AxisGap(const Ball* ball, int axis, uint32_t cell, float cells)
 {
-    uint32_t level = 0;
-    float size = o->cell;
-    while (level + 1 < count && size < 2.001f * reach)
+    float low = (float)cell * cells - ball->center[axis];
+    float high = -low - cells;
+    float gap = low > high ? low : high;
+    return gap > 0.0f ? gap * ball->size[axis] : 0.0f;
+}
+
+static uint32_t LowestBit(uint64_t word)
+{
+#if defined(__GNUC__)
+    return (uint32_t)__builtin_ctzll(word);
+#else
+    uint32_t i = 0;
+    while (!(word >> i & 1))
     {
-        level += 1;
-        size *= 2.0f;
+        ++i;
     }
-    uint16_t x[2], y[2], z[2];
-    knVec3 q = knSub(p, o->origin);
-    const uint32_t* dims = levels[level].dims;
-    if (!AxisRange(q.x, reach, size, dims[0], x) || !AxisRange(q.y, reach, size, dims[1], y) ||
-        !AxisRange(q.z, reach, size, dims[2], z))
+    return i;
+#endif
+}
+
+static bool WordTouches(const Ball* ball, uint32_t level, const int32_t at[3])
+{
+    Range range;
+    if (!BallRange(ball, level, &range))
     {
-        return 0;
+        return false;
     }
-    int depth = 0;
-    for (uint16_t i = 0; i < 8; ++i)
+    uint64_t bits = ball->words[WordAt(&ball->levels[level], (uint32_t)at[0], (uint32_t)at[1],
+                                       (uint32_t)at[2])] &
+                    MaskOf(&range, at);
+    float cells = (float)(1u << (2 * level));
+    for (; bits != 0; bits &= bits - 1)
     {
-        Visit v = {(uint16_t)level, x[i & 1], y[i >> 1 & 1], z[i >> 2]};
-        bool again =
-            ((i & 1) && x[0] == x[1]) || ((i & 2) && y[0] == y[1]) || ((i & 4) && z[0] == z[1]);
-        if (!again)
+        uint32_t bit = LowestBit(bits);
+        uint32_t x = 4 * (uint32_t)at[0] + (bit & 3u), y = 4 * (uint32_t)at[1] + (bit >> 2 & 3u);
+        uint32_t z = 4 * (uint32_t)at[2] + (bit >> 4);
+        float gx = AxisGap(ball, 0, x, cells), gy = AxisGap(ball, 1, y, cells);
+        float gz = AxisGap(ball, 2, z, cells);
+        if (gx * gx + gy * gy + gz * gz > ball->radius2)
         {
-            stack[depth++] = v;
+            continue;
+        }
+        const int32_t child[3] = {(int32_t)x, (int32_t)y, (int32_t)z};
+        if (level == 0 || WordTouches(ball, level - 1, child))
+        {
+            return true;
         }
     }
-    return depth;
+    return false;
 }
 
 bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
                          float radius)
 {
     const knOccupancy* o = &record->cells;
-    const uint64_t* words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
-    Level levels[KN_OCCUPANCY_LEVELS];
-    uint32_t count;
-    LayLevels(o->dims, levels, &count);
-    float reach = radius * 1.00001f + field->grid.slack + 1e-4f * o->cell;
-    Visit stack[8 * KN_OCCUPANCY_LEVELS];
-    int depth = EnterLevel(o, levels, count, p, reach, stack);
-    while (depth > 0)
+    const knTetLocator* l = &field->locator;
+    Ball ball = {.words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS};
+    uint32_t count, level = 0;
+    LayLevels(o->dims, ball.levels, &count);
+    float reach = radius * 1.00001f + field->grid.slack, widest = 0.0f;
+    for (int a = 0; a < 3; ++a)
     {
-        Visit v = stack[--depth];
-        const Level* level = &levels[v.level];
-        if (!TestBit(words + level->firstWord, BitOf(level, v.x, v.y, v.z)) ||
-            !CellNear(o, &v, p, reach))
+        float scale = (&l->scale.x)[a];
+        ball.center[a] = ((&p.x)[a] - (&l->box.lower.x)[a]) * scale - (float)(SIDE * o->low[a]);
+        ball.reach[a] = reach * scale + l->border;
+        ball.size[a] = 1.0f / scale;
+        reach = reach > 0.0f ? reach : 0.0f;
+        widest = ball.reach[a] > widest ? ball.reach[a] : widest;
+    }
+    float margin = reach + l->border * fmaxf(ball.size[0], fmaxf(ball.size[1], ball.size[2]));
+    ball.radius2 = margin * margin;
+    // as the paper enters the levels: where words are as large as the ball
+    float side = (float)SIDE;
+    while (level + 1 < count && side < 2.0f * widest)
+    {
+        level += 1;
+        side *= (float)SIDE;
+    }
+    Range range;
+    if (!BallRange(&ball, level, &range))
+    {
+        return false;
+    }
+    int32_t at[3];
+    for (at[2] = range.low[2] / SIDE; at[2] <= range.high[2] / SIDE; ++at[2])
+    {
+        for (at[1] = range.low[1] / SIDE; at[1] <= range.high[1] / SIDE; ++at[1])
         {
-            continue;
-        }
-        if (v.level == 0)
-        {
-            return true;
-        }
-        const Level* child = &levels[v.level - 1];
-        for (uint16_t i = 0; i < 8; ++i)
-        {
-            Visit c = {(uint16_t)(v.level - 1), (uint16_t)(2 * v.x + (i & 1)),
-                       (uint16_t)(2 * v.y + (i >> 1 & 1)), (uint16_t)(2 * v.z + (i >> 2))};
-            if (c.x < child->dims[0] && c.y < child->dims[1] && c.z < child->dims[2])
+            for (at[0] = range.low[0] / SIDE; at[0] <= range.high[0] / SIDE; ++at[0])
             {
-                stack[depth++] = c;
+                if (WordTouches(&ball, level, at))
+                {
+                    return true;
+                }
             }
         }
     }
