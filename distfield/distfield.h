@@ -28,7 +28,7 @@
 #define KN_GRID_VERSION    1
 #define KN_LOCATOR_TAG     KN_TAG('K', 'D', 'T', 'R')
 #define KN_LOCATOR_VERSION 2
-#define KN_BRICK_CELLS     8 // along an axis
+#define KN_BRICK_CELLS     8   // along an axis
 #define KN_OCCUPANCY_WORDS 704 // of 64 bits, for all levels of one fragment
 #define KN_OCCUPANCY_BYTES (8 * KN_OCCUPANCY_WORDS)
 
@@ -265,6 +265,24 @@ typedef struct knContacts8
     float distance[8], nx[8], ny[8], nz[8];
     uint8_t source[8];
 } knContacts8;
+
+// All that a walk over a sphere tree asks of eight of its nodes.
+typedef struct knVisits8
+{
+    knPoints8 points;
+    float reach[8]; // of the spheres; negative when nothing hangs below
+    float margin;   // m; 0 for none
+    uint8_t mask;   // lanes in use
+    uint8_t first;  // lanes whose point may be a contact
+    // answers, by lane
+    uint8_t inside;
+    uint8_t near; // outside, but within the margin
+    uint8_t descend;
+    knContacts8 contacts; // of the lanes inside and near
+} knVisits8;
+
+// Answers as Penetration, Distance and SphereTest do, with what they share done once.
+KN_API void knFieldQuery_Visit8(knFieldQuery* query, knVisits8* visits);
 
 KN_API uint8_t knFieldQuery_Inside8(knFieldQuery* query, const knPoints8* points, uint8_t mask);
 KN_API uint8_t knFieldQuery_Penetration8(knFieldQuery* query, const knPoints8* points, uint8_t mask,

@@ -108,6 +108,34 @@ knGridSample knDistanceGrid_Sample(const knDistanceGrid* grid, knVec3 p)
     return s;
 }
 
+float knDistanceGrid_LowerBound(const knDistanceGrid* grid, knVec3 p)
+{
+    float inverse = 1.0f / grid->spacing;
+    float t[3] = {(p.x - grid->origin.x) * inverse, (p.y - grid->origin.y) * inverse,
+                  (p.z - grid->origin.z) * inverse};
+    uint32_t at[3], brick[3];
+    float away = 0.0f;
+    for (int a = 0; a < 3; ++a)
+    {
+        at[a] = (uint32_t)(Clamp(t[a], (float)(grid->bricks[a] * KN_BRICK_CELLS)) + 0.5f);
+        brick[a] = at[a] / KN_BRICK_CELLS;
+        brick[a] = brick[a] < grid->bricks[a] ? brick[a] : grid->bricks[a] - 1;
+        away += (t[a] - (float)at[a]) * (t[a] - (float)at[a]);
+    }
+    size_t index = ((size_t)brick[2] * grid->bricks[1] + brick[1]) * grid->bricks[0] + brick[0];
+    uint32_t dense = grid->directory[index];
+    if (dense == KN_NONE)
+    {
+        knGridSample sample = knDistanceGrid_Sample(grid, p);
+        return sample.distance - sample.error;
+    }
+    uint32_t x = at[0] - brick[0] * KN_BRICK_CELLS, y = at[1] - brick[1] * KN_BRICK_CELLS;
+    uint32_t z = at[2] - brick[2] * KN_BRICK_CELLS;
+    const int16_t* samples = grid->samples + (size_t)dense * KN_BRICK_STRIDE;
+    float value = grid->step * ((float)samples[z * 81 + y * 9 + x] - 0.5f);
+    return value - sqrtf(away) * grid->spacing - grid->slack;
+}
+
 static knResult Bad(const char* what)
 {
     return knFail(kn_errorFormat, "the section DGRD is not sound: %s", what);

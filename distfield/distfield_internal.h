@@ -137,6 +137,9 @@ typedef struct knGridCell
 // The cell around q, a place in units of cells, inside the grid.
 void knDistanceGrid_LoadCell(const knDistanceGrid* grid, const float q[3], knGridCell* cell);
 
+// The distance to the original surface is at least this, negative inside: from the nearest sample.
+float knDistanceGrid_LowerBound(const knDistanceGrid* grid, knVec3 p);
+
 // ---- one instance
 
 #define KN_OCCUPANCY_LEVELS 6
@@ -227,6 +230,9 @@ static inline const knCutPlane* knFindCutPlanes(const knFragmentField* field, ui
 // Marks the cells of all new fragments from the nodes that got their labels.
 void knMarkFragments(knFragmentField* field, const knFractureDelta* delta);
 
+// False when p, which is in the box of the fragment, is in none of its cells.
+bool knOccupancy_MayHold(const knFragmentField* field, const knFragmentRecord* record, knVec3 p);
+
 // False when no cell of the fragment is within the radius.
 bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
                          float radius);
@@ -256,11 +262,17 @@ bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit
 // Unit direction from the piece's inside at p to the face; out of the face when p lies on it.
 knVec3 knWayOut(knVec3 p, const knFaceHit* hit);
 
-// The steps of the single queries, shared with the batches; distfield_query.c.
-bool knQueryInside(knFieldQuery* query, knVec3 p, knTetPoint* point);
+// The steps of the single queries, shared with the batches; distfield_query.c. `point` is where p
+// was found, also in another fragment; its tet is KN_NONE when that is not known.
+bool knQueryInside(knFieldQuery* query, const knFragmentRecord* record, knVec3 p,
+                   knTetPoint* point);
 void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
-                        const knGridSample* sample, knFieldContact* contact);
-bool knQuerySphereRest(knFieldQuery* query, const knFragmentRecord* record, knVec3 p, float radius);
+                        knFieldContact* contact);
+// Beyond the box of the fragment.
+bool knQuerySphere(knFieldQuery* query, const knFragmentRecord* record, knVec3 p, float radius);
+// The distance of a point that is not inside; distfield_outside.c.
+bool knQueryDistance(knFieldQuery* query, const knFragmentRecord* record, knVec3 p,
+                     const knTetPoint* point, float margin, knFieldContact* contact);
 
 // As knBox_Distance, in the order of operations that distfield_batch.c has too.
 static inline float knBoxGap(const knBox* box, float px, float py, float pz)

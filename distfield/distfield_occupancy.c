@@ -421,6 +421,31 @@ static bool WordTouches(const Ball* ball, uint32_t level, const int32_t at[3])
     return false;
 }
 
+bool knOccupancy_MayHold(const knFragmentField* field, const knFragmentRecord* record, knVec3 p)
+{
+    const knOccupancy* o = &record->cells;
+    const knTetLocator* l = &field->locator;
+    uint32_t cell[3];
+    for (int a = 0; a < 3; ++a)
+    {
+        float at = ((&p.x)[a] - (&l->box.lower.x)[a]) * (&l->scale.x)[a];
+        at -= (float)(SIDE * o->low[a]);
+        float end = (float)(SIDE * o->dims[a]);
+        // rounding may have put it out of the words of its own box
+        at = at > 0.0f ? at : 0.0f;
+        cell[a] = (uint32_t)(at < end ? at : end - 1.0f);
+        float part = at - (float)cell[a];
+        if (part < l->border || part > 1.0f - l->border)
+        {
+            return true;
+        }
+    }
+    Level level = {{o->dims[0], o->dims[1], o->dims[2]}, 0};
+    const uint64_t* words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
+    uint64_t word = words[WordAt(&level, cell[0] / SIDE, cell[1] / SIDE, cell[2] / SIDE)];
+    return word >> BitAt(cell[0], cell[1], cell[2]) & 1;
+}
+
 bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
                          float radius)
 {

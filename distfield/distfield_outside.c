@@ -1,6 +1,26 @@
 // SPDX-License-Identifier: Zlib
 #include "distfield/distfield_internal.h"
 
+// Whether a ball around a point of the tetrahedron stays within it.
+static bool HoldsBall(const knTetMesh* mesh, uint32_t tet, knVec3 p, float radius)
+{
+    const uint32_t* v = mesh->tets[tet].v;
+    double limit = (double)radius * 1.00001;
+    for (int i = 0; i < 4; ++i)
+    {
+        const uint8_t* c = knTetFaceCorners[i];
+        knDVec3 a = knToDouble(mesh->nodes[v[c[0]]]);
+        knDVec3 n = knDCross(knDSub(knToDouble(mesh->nodes[v[c[1]]]), a),
+                             knDSub(knToDouble(mesh->nodes[v[c[2]]]), a));
+        double height = knDDot(n, knDSub(a, knToDouble(p)));
+        if (!(height > 0.0 && height * height > limit * limit * knDDot(n, n)))
+        {
+            return false;
+        }
+    }
+    return true;
+}
+
 // A cell of the k-d tree on the stack, with what is known of its distance along each axis.
 typedef struct Visit
 {
@@ -108,18 +128,33 @@ bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit
     return found;
 }
 
-bool knFieldQuery_Distance(knFieldQuery* query, knVec3 p, float margin, knFieldContact* contact)
+// Whether the ball lies within a whole tetrahedron of another fragment.
+static bool IsFarFromFaces(const knFragmentField* field, const knTetPoint* point, knVec3 p,
+                           float radius)
 {
-    const knFragmentField* field = query->field;
-    const knFragmentRecord* record = knFindRecord(field, query->fragment);
-    query->counters.distances += 1;
-    if (!record || !(margin > 0.0f) || !knOccupancy_Touches(field, record, p, margin))
+    if (point->tet == KN_NONE || field->cuts->tetCuts[point->tet] != KN_NONE)
     {
         return false;
     }
-    knTetPoint point;
+    return HoldsBall(field->mesh, point->tet, p, radius);
+}
+
+bool knQueryDistance(knFieldQuery* query, const knFragmentRecord* record, knVec3 p,
+                     const knTetPoint* point, float margin, knFieldContact* contact)
+{
+    if (knBoxGap(&record->box, p.x, p.y, p.z) > margin * 1.00001f + query->field->grid.slack)
+    {
+        return false;
+    }
+    query->counters.distances += 1;
+    if (!knOccupancy_Touches(query->field, record, p, margin) ||
+        knDistanceGrid_LowerBound(&query->field->grid, p) > margin ||
+        IsFarFromFaces(query->field, point, p, margin))
+    {
+        return false;
+    }
     knFaceHit hit = {.distance2 = (double)margin * (double)margin};
-    if (knQueryInside(query, p, &point) || !knHitFragment(query, p, kn_hitSurface, &hit))
+    if (!knHitFragment(query, p, kn_hitSurface, &hit))
     {
         return false;
     }
@@ -130,4 +165,12 @@ bool knFieldQuery_Distance(knFieldQuery* query, knVec3 p, float margin, knFieldC
     *contact = (knFieldContact){(float)sqrt(hit.distance2), behind ? knNeg(normal) : normal,
                                 hit.isCrack ? kn_sourceCrackFace : kn_sourceTriangle};
     return true;
+}
+
+bool knFieldQuery_Distance(knFieldQuery* query, knVec3 p, float margin, knFieldContact* contact)
+{
+    const knFragmentRecord* record = knFindRecord(query->field, query->fragment);
+    knTetPoint point;
+    return record && margin > 0.0f && !knQueryInside(query, record, p, &point) &&
+           knQueryDistance(query, record, p, &point, margin, contact);
 }

@@ -20,9 +20,21 @@ static uint32_t LabelAt(const knFragmentField* field, const knTetPoint* point)
     return labels[v[region & 1 ? 0 : region & 2 ? 1 : region & 4 ? 2 : 3]];
 }
 
-bool knQueryInside(knFieldQuery* query, knVec3 p, knTetPoint* point)
+bool knQueryInside(knFieldQuery* query, const knFragmentRecord* record, knVec3 p, knTetPoint* point)
 {
     const knFragmentField* field = query->field;
+    point->tet = KN_NONE;
+    query->counters.insideTests += 1;
+    if (!knBox_Contains(record->box, p))
+    {
+        return false;
+    }
+    // cells and grid know most without a search
+    if (!knOccupancy_MayHold(field, record, p) || knDistanceGrid_LowerBound(&field->grid, p) > 0.0f)
+    {
+        query->counters.located[kn_locateOutside] += 1;
+        return false;
+    }
     knLocatePath path = knTetLocator_Find(&field->locator, p, query->hint, point);
     query->counters.located[path] += 1;
     if (point->tet == KN_NONE)
@@ -36,30 +48,11 @@ bool knQueryInside(knFieldQuery* query, knVec3 p, knTetPoint* point)
     return inside;
 }
 
-static bool InBox(const knFieldQuery* query, knVec3 p)
-{
-    const knFragmentRecord* record = knFindRecord(query->field, query->fragment);
-    return record && knBox_Contains(record->box, p);
-}
-
-// Outside the whole object: the grid knows without a search.
-static bool CertainlyOutside(knFieldQuery* query, const knGridSample* sample)
-{
-    bool outside = sample->distance - sample->error > 0.0f;
-    query->counters.located[kn_locateOutside] += outside;
-    return outside;
-}
-
 bool knFieldQuery_Inside(knFieldQuery* query, knVec3 p)
 {
-    query->counters.insideTests += 1;
-    if (!InBox(query, p))
-    {
-        return false;
-    }
-    knGridSample sample = knDistanceGrid_Sample(&query->field->grid, p);
+    const knFragmentRecord* record = knFindRecord(query->field, query->fragment);
     knTetPoint point;
-    return !CertainlyOutside(query, &sample) && knQueryInside(query, p, &point);
+    return record && knQueryInside(query, record, p, &point);
 }
 
 typedef struct CrackValue
@@ -241,10 +234,11 @@ static void CrackInWholeTet(knFieldQuery* query, const knTetPoint* point, knVec3
 }
 
 void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
-                        const knGridSample* sample, knFieldContact* contact)
+                        knFieldContact* contact)
 {
-    float depth = sample->distance < 0.0f ? -sample->distance : 0.0f;
-    *contact = (knFieldContact){-depth, knNormalize(sample->gradient), kn_sourceGrid};
+    knGridSample sample = knDistanceGrid_Sample(&query->field->grid, p);
+    float depth = sample.distance < 0.0f ? -sample.distance : 0.0f;
+    *contact = (knFieldContact){-depth, knNormalize(sample.gradient), kn_sourceGrid};
     query->counters.penetrations += 1;
     if (query->field->cuts->tetCuts[point->tet] == KN_NONE)
     {
@@ -266,18 +260,13 @@ void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
 
 bool knFieldQuery_Penetration(knFieldQuery* query, knVec3 p, knFieldContact* contact)
 {
-    query->counters.insideTests += 1;
-    if (!InBox(query, p))
-    {
-        return false;
-    }
-    knGridSample sample = knDistanceGrid_Sample(&query->field->grid, p);
+    const knFragmentRecord* record = knFindRecord(query->field, query->fragment);
     knTetPoint point;
-    if (CertainlyOutside(query, &sample) || !knQueryInside(query, p, &point))
+    if (!record || !knQueryInside(query, record, p, &point))
     {
         return false;
     }
-    knQueryPenetration(query, p, &point, &sample, contact);
+    knQueryPenetration(query, p, &point, contact);
     return true;
 }
 
@@ -302,7 +291,30 @@ static bool PaperCull(knFieldQuery* query, knVec3 p, const knTetPoint* point, fl
     return true;
 }
 
-bool knQuerySphereRest(knFieldQuery* query, const knFragmentRecord* record, knVec3 p, float radius)
+static bool SphereBeyond(knFieldQuery* query, const knFragmentRecord* record, knVec3 p,
+                         float radius)
+{
+    const knFragmentField* field = query->field;
+    bool paper = field->def.paperSphereBound;
+    knTetPoint point;
+    bool inside = knQueryInside(query, record, p, &point);
+    if (!inside && paper && PaperCull(query, p, &point, radius))
+    {
+        return true;
+    }
+    if (inside || radius > field->def.exactRadius)
+    {
+        return false;
+    }
+    // closed sets: a sphere that just touches is kept, so a little more
+    double reach = (double)radius * 1.00001 + (double)field->grid.slack;
+    knFaceHit hit = {.distance2 = reach * reach};
+    bool beyond = !knHitFragment(query, p, kn_hitAny, &hit);
+    query->counters.culledByFaces += beyond;
+    return beyond;
+}
+
+bool knQuerySphere(knFieldQuery* query, const knFragmentRecord* record, knVec3 p, float radius)
 {
     const knFragmentField* field = query->field;
     if (!knOccupancy_Touches(field, record, p, radius))
@@ -310,24 +322,15 @@ bool knQuerySphereRest(knFieldQuery* query, const knFragmentRecord* record, knVe
         query->counters.culledByCells += 1;
         return false;
     }
-    bool paper = field->def.paperSphereBound;
-    if (radius <= field->def.exactRadius || paper)
+    if (knDistanceGrid_LowerBound(&field->grid, p) > radius)
     {
-        knTetPoint point;
-        bool inside = knQueryInside(query, p, &point);
-        if (!inside && paper && PaperCull(query, p, &point, radius))
-        {
-            return false;
-        }
-        // closed sets: a sphere that just touches is kept, so a little more
-        double reach = (double)radius * 1.00001 + (double)field->grid.slack;
-        knFaceHit hit = {.distance2 = reach * reach};
-        if (!inside && radius <= field->def.exactRadius &&
-            !knHitFragment(query, p, kn_hitAny, &hit))
-        {
-            query->counters.culledByFaces += 1;
-            return false;
-        }
+        query->counters.culledByGrid += 1;
+        return false;
+    }
+    bool exact = radius <= field->def.exactRadius || field->def.paperSphereBound;
+    if (exact && SphereBeyond(query, record, p, radius))
+    {
+        return false;
     }
     query->counters.spheresKept += 1;
     return true;
@@ -343,11 +346,5 @@ bool knFieldQuery_SphereTest(knFieldQuery* query, knVec3 p, float radius)
         query->counters.culledByBox += 1;
         return false;
     }
-    knGridSample sample = knDistanceGrid_Sample(&field->grid, p);
-    if (sample.distance - sample.error > radius)
-    {
-        query->counters.culledByGrid += 1;
-        return false;
-    }
-    return knQuerySphereRest(query, record, p, radius);
+    return knQuerySphere(query, record, p, radius);
 }

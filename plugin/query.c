@@ -3,9 +3,7 @@
 
 #include "family_internal.h"
 
-#define LANES      8
-#define IS_INSIDE  (-1.0f) // in a batch's cache
-#define IS_OUTSIDE 1.0f
+#define LANES 8
 
 knContactLimits knDefaultContactLimits(void)
 {
@@ -102,56 +100,17 @@ void knQueryRun_Add(knQueryRun* run, const knQueryWalk* walk, knVec3 p,
     result->isFull = run->isDeep || run->isStopped;
 }
 
-// What a group of lanes found out; bits by lane.
-typedef struct LaneAnswers
-{
-    uint8_t inside;
-    uint8_t near; // outside, but within the margin
-    knContacts8 contacts;
-} LaneAnswers;
-
-static void TestFirst(knQueryRun* run, knQueryWalk* walk, const knPoints8* points, uint8_t first,
-                      LaneAnswers* answers)
-{
-    answers->near = 0;
-    answers->inside = knFieldQuery_Penetration8(&walk->field, points, first, &answers->contacts);
-    uint8_t outside = (uint8_t)(first & ~answers->inside);
-    if (run->margin <= 0.0f || run->isDeep || outside == 0)
-    {
-        return;
-    }
-    float margins[LANES];
-    for (int i = 0; i < LANES; ++i)
-    {
-        margins[i] = run->margin;
-    }
-    uint8_t close = knFieldQuery_SphereTest8(&walk->field, points, margins, outside);
-    for (int i = 0; i < LANES; ++i)
-    {
-        knFieldContact contact;
-        knVec3 p = {points->x[i], points->y[i], points->z[i]};
-        if ((close >> i & 1) && knFieldQuery_Distance(&walk->field, p, run->margin, &contact))
-        {
-            answers->near |= (uint8_t)(1u << i);
-            answers->contacts.distance[i] = contact.distance;
-            answers->contacts.nx[i] = contact.normal.x;
-            answers->contacts.ny[i] = contact.normal.y;
-            answers->contacts.nz[i] = contact.normal.z;
-        }
-    }
-}
-
 // In order of the lanes, so that where it stops does not depend on how many are tested at once.
-static void TakeContacts(knQueryRun* run, const knQueryWalk* walk, const knPoints8* points,
-                         const LaneAnswers* answers, uint32_t base)
+static void TakeContacts(knQueryRun* run, const knQueryWalk* walk, const knVisits8* visits,
+                         uint32_t base)
 {
-    uint8_t found = answers->inside | answers->near;
-    for (uint32_t i = 0; i < LANES && !run->isStopped; ++i)
+    uint8_t found = visits->inside | visits->near;
+    for (uint32_t i = 0; found >> i != 0 && !run->isStopped; ++i)
     {
         if (found >> i & 1)
         {
-            const knContacts8* c = &answers->contacts;
-            knVec3 p = {points->x[i], points->y[i], points->z[i]};
+            const knContacts8* c = &visits->contacts;
+            knVec3 p = {visits->points.x[i], visits->points.y[i], visits->points.z[i]};
             knFieldContact contact = {.distance = c->distance[i],
                                       .normal = {c->nx[i], c->ny[i], c->nz[i]}};
             knQueryRun_Add(run, walk, p, &contact, walk->batch.point[base + i], kn_contactPoint);
@@ -159,59 +118,39 @@ static void TakeContacts(knQueryRun* run, const knQueryWalk* walk, const knPoint
     }
 }
 
-// The spheres of the lanes that are outside; those inside are followed in any case.
-static uint8_t TestSpheres(const knQueryRun* run, knQueryWalk* walk, const knPoints8* points,
-                           uint8_t outside, uint32_t base)
-{
-    float radii[LANES] = {0.0f};
-    uint8_t mask = 0;
-    for (uint32_t i = 0; i < LANES; ++i)
-    {
-        if (outside >> i & 1)
-        {
-            float radius = walk->batch.radius[base + i];
-            // nothing hangs below a point of radius 0
-            mask |= (uint8_t)((radius > 0.0f) << i);
-            radii[i] = run->isDeep ? fmaxf(radius - run->epsilon, 0.0f) : radius + run->margin;
-        }
-    }
-    return mask ? knFieldQuery_SphereTest8(&walk->field, points, radii, mask) : 0;
-}
-
 static void TestLanes(knQueryRun* run, knQueryWalk* walk, uint32_t base)
 {
     knSphereBatch* batch = &walk->batch;
     uint32_t count = batch->count - base < LANES ? batch->count - base : LANES;
-    knPoints8 points = {{0.0f}, {0.0f}, {0.0f}};
-    uint8_t all = 0, first = 0, inside = 0;
-    for (uint32_t i = 0; i < count; ++i)
+    knVisits8 visits;
+    visits.mask = (uint8_t)((1u << count) - 1);
+    visits.first = 0;
+    visits.margin = run->isDeep ? 0.0f : run->margin;
+    for (uint32_t i = 0; i < LANES; ++i)
     {
-        knVec3 p = {batch->x[base + i], batch->y[base + i], batch->z[base + i]};
+        // lanes that are not in use repeat the last one
+        uint32_t k = base + (i < count ? i : count - 1);
+        knVec3 p = {batch->x[k], batch->y[k], batch->z[k]};
         knVec3 q = knQueryWalk_ToOther(walk, p);
-        points.x[i] = q.x;
-        points.y[i] = q.y;
-        points.z[i] = q.z;
-        all |= (uint8_t)(1u << i);
-        first |= (uint8_t)(batch->first[base + i] << i);
-        inside |= (uint8_t)((!batch->first[base + i] && batch->cache[base + i] < 0.0f) << i);
+        visits.points.x[i] = q.x;
+        visits.points.y[i] = q.y;
+        visits.points.z[i] = q.z;
+        visits.first |= (uint8_t)(batch->first[k] << i);
+        float radius = batch->radius[k];
+        float reach = run->isDeep ? radius - run->epsilon : radius + run->margin;
+        // nothing hangs below a point of radius 0
+        visits.reach[i] = radius > 0.0f ? (reach > 0.0f ? reach : 0.0f) : -1.0f;
     }
-    LaneAnswers answers = {0};
-    if (first)
+    knFieldQuery_Visit8(&walk->field, &visits);
+    if (visits.inside | visits.near)
     {
-        TestFirst(run, walk, &points, first, &answers);
-        TakeContacts(run, walk, &points, &answers, base);
-        inside |= answers.inside;
-    }
-    uint8_t descend = inside | TestSpheres(run, walk, &points, (uint8_t)(all & ~inside), base);
-    for (uint32_t i = 0; i < count; ++i)
-    {
-        batch->cache[base + i] = inside >> i & 1 ? IS_INSIDE : IS_OUTSIDE;
-        batch->descend[base + i] = descend >> i & 1;
+        TakeContacts(run, walk, &visits, base);
     }
     run->result->counters.visits += count;
-    for (; first; first &= (uint8_t)(first - 1))
+    for (uint32_t i = 0; i < count; ++i)
     {
-        run->result->counters.points += 1;
+        batch->descend[base + i] = visits.descend >> i & 1;
+        run->result->counters.points += visits.first >> i & 1;
     }
 }
 
