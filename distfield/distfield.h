@@ -28,8 +28,9 @@
 #define KN_GRID_VERSION    1
 #define KN_LOCATOR_TAG     KN_TAG('K', 'D', 'T', 'R')
 #define KN_LOCATOR_VERSION 2
-#define KN_BRICK_CELLS     8   // along an axis
-#define KN_OCCUPANCY_WORDS 704 // of 64 bits, for all levels of one fragment
+#define KN_AT_SURFACE      0x80000000u // in a reference: the tetrahedron has an original face
+#define KN_BRICK_CELLS     8           // along an axis
+#define KN_OCCUPANCY_WORDS 704         // of 64 bits, for all levels of one fragment
 #define KN_OCCUPANCY_BYTES (8 * KN_OCCUPANCY_WORDS)
 
 // A node of the k-d tree. Inner: the left child follows, `link` is right child * 4 + axis and
@@ -54,6 +55,7 @@ typedef struct knTetLocator
     knBox box;
     knVec3 scale;     // cells of the lattice per metre
     uint32_t dims[3]; // cells of the lattice, powers of two
+    float cellSize;   // m, the diagonal of a cell
     float border;     // cells; so near to the side of a cell rounding may take it for the next
     uint32_t nodeCount;
     uint32_t referenceCount;

@@ -43,62 +43,6 @@ bool knHitRegion(const knTetMesh* mesh, uint32_t tet, const knTetRegion* region,
     return found;
 }
 
-static bool HitWhole(const knTetMesh* mesh, uint32_t tet, knDVec3 p, knFaceHit* hit)
-{
-    bool found = false;
-    for (uint32_t i = 0; i < 4; ++i)
-    {
-        if (mesh->neighbors[tet].t[i] == KN_NONE)
-        {
-            knTriangle t = knTetMesh_BoundaryTriangle(mesh, 4 * tet + i);
-            if (HitTriangle(p, knToDouble(mesh->nodes[t.v[0]]), knToDouble(mesh->nodes[t.v[1]]),
-                            knToDouble(mesh->nodes[t.v[2]]), hit))
-            {
-                hit->isCrack = false;
-                found = true;
-            }
-        }
-    }
-    return found;
-}
-
-static bool HasBoundary(const knTetMesh* mesh, uint32_t tet)
-{
-    const uint32_t* t = mesh->neighbors[tet].t;
-    return t[0] == KN_NONE || t[1] == KN_NONE || t[2] == KN_NONE || t[3] == KN_NONE;
-}
-
-// Whether p is nearer than the root of `limit2` to a plane that bounds the part of the mask: much
-// cheaper than the part itself.
-static bool NearPlanes(const knTetMesh* mesh, const knTetCut* cut, uint32_t tet, uint8_t mask,
-                       knDVec3 p, double limit2)
-{
-    const uint32_t* v = mesh->tets[tet].v;
-    knDVec3 o = knToDouble(mesh->nodes[v[0]]), q = knDSub(p, o);
-    knDVec3 e1 = knDSub(knToDouble(mesh->nodes[v[1]]), o);
-    knDVec3 e2 = knDSub(knToDouble(mesh->nodes[v[2]]), o);
-    knDVec3 e3 = knDSub(knToDouble(mesh->nodes[v[3]]), o);
-    knDVec3 n1 = knDCross(e2, e3), n2 = knDCross(e3, e1), n3 = knDCross(e1, e2);
-    double volume = knDDot(e1, n1);
-    for (int i = 0; i < cut->planeCount; ++i)
-    {
-        if ((mask & ~cut->region[i]) != 0)
-        {
-            continue;
-        }
-        double phi0 = (double)cut->phi[i][0];
-        knDVec3 g = knDScale((double)cut->phi[i][1] - phi0, n1);
-        g = knDAdd(g, knDScale((double)cut->phi[i][2] - phi0, n2));
-        g = knDAdd(g, knDScale((double)cut->phi[i][3] - phi0, n3));
-        double value = phi0 * volume + knDDot(g, q);
-        if (0.9999 * value * value <= limit2 * knDDot(g, g))
-        {
-            return true;
-        }
-    }
-    return false;
-}
-
 // The nearest point of a convex polygon. Seen from p, which is the origin here; an outside point is
 // nearest to an edge that it lies beyond.
 static bool HitPolygon(const knCrackFace* face, knDVec3 p, knFaceHit* hit)
@@ -151,32 +95,83 @@ bool knHitCracks(const knCrackFaces* cracks, knDVec3 p, knFaceHit* hit)
     return found;
 }
 
+// Whether p is nearer than the root of `limit2` to a plane that bounds the part of the mask: much
+// cheaper than the part itself.
+static bool NearPlanes(const knFragmentField* field, uint32_t index, uint8_t mask, knDVec3 p,
+                       double limit2)
+{
+    const knTetCut* cut = &field->cuts->cuts[index];
+    const knCutPlane* planes = knFindCutPlanes(field, index);
+    bool near = !planes;
+    for (int i = 0; planes && i < cut->planeCount; ++i)
+    {
+        double distance = knDDot(knToDouble(planes[i].normal), p) - (double)planes[i].offset;
+        double least = knHigher(fabs(distance) - (double)field->grid.slack, 0.0);
+        near = near || ((mask & ~cut->region[i]) == 0 && least * least <= limit2);
+    }
+    return near;
+}
+
+// The part of a cut tetrahedron that a point on its face belongs to.
+static uint8_t RegionOnFace(const knTetMesh* mesh, const knTetCut* cut, uint32_t tet, uint32_t face,
+                            knDVec3 p)
+{
+    const uint32_t* v = mesh->tets[tet].v;
+    const uint8_t* c = knTetFaceCorners[face];
+    knDVec3 a = knDSub(knToDouble(mesh->nodes[v[c[0]]]), p);
+    knDVec3 b = knDSub(knToDouble(mesh->nodes[v[c[1]]]), p);
+    knDVec3 d = knDSub(knToDouble(mesh->nodes[v[c[2]]]), p);
+    knDVec3 n = knDCross(knDSub(b, a), knDSub(d, a));
+    float weights[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    // times twice the area, which does not change the side
+    weights[c[0]] = (float)knDDot(n, knDCross(b, d));
+    weights[c[1]] = (float)knDDot(n, knDCross(d, a));
+    weights[c[2]] = (float)knDDot(n, knDCross(a, b));
+    return knTetCut_Region(cut, weights);
+}
+
+// The original faces of a tetrahedron, as far as they belong to the part of the mask. Where the
+// nearest point of a face belongs to another part, the rim of a crack face is nearest.
+static bool HitOriginal(const knFragmentField* field, uint32_t tet, uint8_t mask, knDVec3 p,
+                        knFaceHit* hit)
+{
+    const knTetMesh* mesh = field->mesh;
+    uint32_t cut = field->cuts->tetCuts[tet];
+    bool found = false;
+    for (uint32_t i = 0; i < 4; ++i)
+    {
+        if (mesh->neighbors[tet].t[i] != KN_NONE)
+        {
+            continue;
+        }
+        knTriangle t = knTetMesh_BoundaryTriangle(mesh, 4 * tet + i);
+        knCrackFace face = {
+            .points = {mesh->nodes[t.v[0]], mesh->nodes[t.v[1]], mesh->nodes[t.v[2]]}, .count = 3};
+        knFaceHit nearer = *hit;
+        if (HitPolygon(&face, p, &nearer) &&
+            (cut == KN_NONE ||
+             RegionOnFace(mesh, &field->cuts->cuts[cut], tet, i, nearer.point) == mask))
+        {
+            *hit = nearer;
+            hit->isCrack = false;
+            found = true;
+        }
+    }
+    return found;
+}
+
 bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knDVec3 p,
               bool original, knFaceHit* hit)
 {
     const knTetMesh* mesh = field->mesh;
     uint8_t mask = knCutStore_Mask(field->cuts, mesh, tet, fragment);
-    if (mask == 0)
+    uint32_t cut = field->cuts->tetCuts[tet];
+    bool found = original && mask != 0 && HitOriginal(field, tet, mask, p, hit);
+    if (mask != 0 && cut != KN_NONE && NearPlanes(field, cut, mask, p, hit->distance2))
     {
-        return false;
-    }
-    if (field->cuts->tetCuts[tet] == KN_NONE)
-    {
-        return original && HitWhole(mesh, tet, p, hit);
-    }
-    const knTetCut* cut = &field->cuts->cuts[field->cuts->tetCuts[tet]];
-    if (!(original && HasBoundary(mesh, tet)))
-    {
-        // several planes make a part dear: look whether one is near enough first
-        if (cut->planeCount > 1 && !NearPlanes(mesh, cut, tet, mask, p, hit->distance2))
-        {
-            return false;
-        }
         knCrackFaces cracks;
         knCutStore_CrackFaces(field->cuts, mesh, tet, mask, &cracks);
-        return knHitCracks(&cracks, p, hit);
+        found = knHitCracks(&cracks, p, hit) || found;
     }
-    knTetRegion region;
-    knCutStore_Region(field->cuts, mesh, tet, mask, &region);
-    return knHitRegion(mesh, tet, &region, p, original, hit);
+    return found;
 }

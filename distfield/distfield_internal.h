@@ -124,6 +124,9 @@ static inline float knAxis(knVec3 p, uint32_t axis)
 // cells lie within cells of the tree.
 void knPlaceLattice(knTetLocator* locator, const uint32_t shifts[3]);
 
+// The lowest node of the tree that is known to hold the ball.
+uint32_t knTetLocator_Entry(const knTetLocator* locator, knVec3 p, float radius);
+
 // ---- grid, distfield_grid.c
 
 typedef struct knGridCell
@@ -255,6 +258,9 @@ typedef enum knHitKind
     kn_hitSurface, // nearest crack face or original triangle
     kn_hitAny      // any of those
 } knHitKind;
+
+// Whether a ball around a point of the tetrahedron stays within it; distfield_outside.c.
+bool knTetHoldsBall(const knTetMesh* mesh, uint32_t tet, knVec3 p, double radius);
 
 // A face of the fragment within sqrt(hit->distance2). distfield_outside.c.
 bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit);

@@ -97,6 +97,23 @@ static uint32_t FindCell(const knTetLocator* l, knVec3 p)
     return inside ? (k * l->dims[1] + j) * l->dims[0] + i : KN_NONE;
 }
 
+uint32_t knTetLocator_Entry(const knTetLocator* l, knVec3 p, float radius)
+{
+    uint32_t cell[3];
+    for (int a = 0; a < 3; ++a)
+    {
+        float at = ((&p.x)[a] - (&l->box.lower.x)[a]) * (&l->scale.x)[a];
+        float reach = radius * (&l->scale.x)[a] + l->border;
+        float low = at - reach, high = at + reach;
+        cell[a] = low > 0.0f && high < (float)l->dims[a] ? (uint32_t)low : KN_NONE;
+        if (cell[a] == KN_NONE || cell[a] != (uint32_t)high)
+        {
+            return 0;
+        }
+    }
+    return l->entries[(cell[2] * l->dims[1] + cell[1]) * l->dims[0] + cell[0]];
+}
+
 static knKdNode FindLeaf(const knTetLocator* locator, knVec3 p, uint32_t cell)
 {
     const knKdNode* nodes = locator->nodes;
@@ -115,13 +132,14 @@ static bool FindInLeaf(const knTetLocator* locator, knKdNode leaf, knVec3 p, knT
     const uint32_t* references = locator->references + leaf.value;
     for (uint32_t i = 0; i < leaf.link >> 2; ++i)
     {
+        uint32_t tet = references[i] & ~KN_AT_SURFACE;
         double volumes[4], exact[4];
         int face;
-        double bound = FastVolumes(locator->mesh, references[i], p, volumes, &face);
+        double bound = FastVolumes(locator->mesh, tet, p, volumes, &face);
         if (volumes[face] > bound ||
-            (!(volumes[face] < -bound) && FaceVolumes(locator->mesh, references[i], p, exact) == 4))
+            (!(volumes[face] < -bound) && FaceVolumes(locator->mesh, tet, p, exact) == 4))
         {
-            SetPoint(point, references[i], volumes);
+            SetPoint(point, tet, volumes);
             return true;
         }
     }
@@ -148,13 +166,15 @@ void knPlaceLattice(knTetLocator* locator, const uint32_t shifts[3])
                          knMax(knNeg(locator->box.upper), locator->box.upper));
     const float* side = &extent.x;
     float* scale = &locator->scale.x;
-    float finest = INFINITY;
+    float finest = INFINITY, diagonal2 = 0.0f;
     for (int a = 0; a < 3; ++a)
     {
         locator->dims[a] = 1u << shifts[a];
         scale[a] = (float)locator->dims[a] / fmaxf(side[a], FLT_MIN);
         finest = fminf(finest, 1.0f / scale[a]);
+        diagonal2 += 1.0f / (scale[a] * scale[a]);
     }
+    locator->cellSize = sqrtf(diagonal2);
     locator->border = 1e-4f + 1e-6f * (knLength(extent) + knLength(reach)) / finest;
 }
 
@@ -239,10 +259,17 @@ static knResult CheckReferences(const knTetLocator* l, uint8_t* seen)
         uint32_t first = l->nodes[n].value, count = l->nodes[n].link >> 2;
         for (uint32_t i = first; knKdNode_IsLeaf(l->nodes[n]) && i < first + count; ++i)
         {
-            uint32_t tet = l->references[i];
-            if (tet >= l->mesh->tetCount || (i > first && tet <= l->references[i - 1]))
+            uint32_t tet = l->references[i] & ~KN_AT_SURFACE;
+            if (tet >= l->mesh->tetCount ||
+                (i > first && tet <= (l->references[i - 1] & ~KN_AT_SURFACE)))
             {
                 return Bad("a reference is out of range or out of order");
+            }
+            const uint32_t* t = l->mesh->neighbors[tet].t;
+            bool surface = t[0] == KN_NONE || t[1] == KN_NONE || t[2] == KN_NONE || t[3] == KN_NONE;
+            if (surface != ((l->references[i] & KN_AT_SURFACE) != 0))
+            {
+                return Bad("a reference has the wrong mark");
             }
             seen[tet] = 1;
         }

@@ -90,9 +90,12 @@ static knResult AddLeaf(Builder* b, size_t node, size_t first, size_t count)
     {
         return result;
     }
-    if (count > 0)
+    for (size_t i = 0; i < count; ++i)
     {
-        memcpy(b->references + b->referenceCount, b->stack + first, count * sizeof(uint32_t));
+        uint32_t tet = b->stack[first + i];
+        const uint32_t* t = b->mesh->neighbors[tet].t;
+        bool surface = t[0] == KN_NONE || t[1] == KN_NONE || t[2] == KN_NONE || t[3] == KN_NONE;
+        b->references[b->referenceCount + i] = surface ? tet | KN_AT_SURFACE : tet;
     }
     b->nodes[node] = (knKdNode){(uint32_t)b->referenceCount, (uint32_t)count << 2 | KN_KD_LEAF};
     b->referenceCount += count;
@@ -264,7 +267,7 @@ static uint32_t FindSeed(const Builder* b, const knTetLocator* lattice, const ui
     double nearest = DBL_MAX;
     for (uint32_t i = leaf.value; i < leaf.value + (leaf.link >> 2); ++i)
     {
-        uint32_t tet = b->references[i];
+        uint32_t tet = b->references[i] & ~KN_AT_SURFACE;
         double distance = MiddleDistance2(b->mesh, tet, p);
         seed = distance < nearest ? tet : seed;
         nearest = distance < nearest ? distance : nearest;

@@ -241,7 +241,7 @@ static void MarkLeaf(knFragmentField* field, knKdNode leaf, knBox cell)
     uint32_t last = KN_NONE;
     for (uint32_t i = 0; i < leaf.link >> 2; ++i)
     {
-        uint32_t tet = references[i];
+        uint32_t tet = references[i] & ~KN_AT_SURFACE;
         const uint32_t* v = field->mesh->tets[tet].v;
         bool whole = cuts->tetCuts[tet] == KN_NONE;
         for (int c = 0; c < (whole ? 1 : 4); ++c)
@@ -421,6 +421,25 @@ static bool WordTouches(const Ball* ball, uint32_t level, const int32_t at[3])
     return false;
 }
 
+// Most spheres that touch have their middle in a cell of the fragment.
+static bool IsOwnCellSet(const knFragmentField* field, const knFragmentRecord* record, knVec3 p)
+{
+    const knOccupancy* o = &record->cells;
+    const knTetLocator* l = &field->locator;
+    float x = (p.x - l->box.lower.x) * l->scale.x - (float)(SIDE * o->low[0]);
+    float y = (p.y - l->box.lower.y) * l->scale.y - (float)(SIDE * o->low[1]);
+    float z = (p.z - l->box.lower.z) * l->scale.z - (float)(SIDE * o->low[2]);
+    if (!(x >= 0.0f && y >= 0.0f && z >= 0.0f && x < (float)(SIDE * o->dims[0]) &&
+          y < (float)(SIDE * o->dims[1]) && z < (float)(SIDE * o->dims[2])))
+    {
+        return false;
+    }
+    uint32_t i = (uint32_t)x, j = (uint32_t)y, k = (uint32_t)z;
+    const uint64_t* words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
+    uint32_t word = (k / SIDE * o->dims[1] + j / SIDE) * o->dims[0] + i / SIDE;
+    return words[word] >> BitAt(i, j, k) & 1;
+}
+
 bool knOccupancy_MayHold(const knFragmentField* field, const knFragmentRecord* record, knVec3 p)
 {
     const knOccupancy* o = &record->cells;
@@ -451,6 +470,10 @@ bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* r
 {
     const knOccupancy* o = &record->cells;
     const knTetLocator* l = &field->locator;
+    if (IsOwnCellSet(field, record, p))
+    {
+        return true;
+    }
     Ball ball = {.words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS};
     uint32_t count, level = 0;
     LayLevels(o->dims, ball.levels, &count);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Zlib
 #include "distfield/distfield_internal.h"
 
-// Whether a ball around a point of the tetrahedron stays within it.
-static bool HoldsBall(const knTetMesh* mesh, uint32_t tet, knVec3 p, float radius)
+bool knTetHoldsBall(const knTetMesh* mesh, uint32_t tet, knVec3 p, double radius)
 {
     const uint32_t* v = mesh->tets[tet].v;
-    double limit = (double)radius * 1.00001;
+    double limit = radius * 1.00001;
     for (int i = 0; i < 4; ++i)
     {
         const uint8_t* c = knTetFaceCorners[i];
@@ -28,60 +27,48 @@ typedef struct Visit
     float gap[3];
 } Visit;
 
-static double TetGap2(const knTetMesh* mesh, uint32_t tet, knVec3 p)
+// Squared distance to the box around the tetrahedron, a little less.
+static float TetGap2(const knTetMesh* mesh, uint32_t tet, knVec3 p)
 {
     const uint32_t* v = mesh->tets[tet].v;
-    knBox box = {mesh->nodes[v[0]], mesh->nodes[v[0]]};
-    box = knBox_AddPoint(box, mesh->nodes[v[1]]);
-    box = knBox_AddPoint(box, mesh->nodes[v[2]]);
-    box = knBox_AddPoint(box, mesh->nodes[v[3]]);
-    double gap = (double)knBox_Distance(box, p) * 0.99999;
-    return gap * gap;
+    knVec3 a = mesh->nodes[v[0]], b = mesh->nodes[v[1]];
+    knVec3 c = mesh->nodes[v[2]], d = mesh->nodes[v[3]];
+    knBox box = {knMin(knMin(a, b), knMin(c, d)), knMax(knMax(a, b), knMax(c, d))};
+    float x = box.lower.x - p.x > p.x - box.upper.x ? box.lower.x - p.x : p.x - box.upper.x;
+    float y = box.lower.y - p.y > p.y - box.upper.y ? box.lower.y - p.y : p.y - box.upper.y;
+    float z = box.lower.z - p.z > p.z - box.upper.z ? box.lower.z - p.z : p.z - box.upper.z;
+    x = x > 0.0f ? x : 0.0f;
+    y = y > 0.0f ? y : 0.0f;
+    z = z > 0.0f ? z : 0.0f;
+    return (x * x + y * y + z * z) * 0.9999f;
 }
 
-// Whether the tetrahedron can have such a face.
-static bool HasFaces(const knFragmentField* field, uint32_t tet, knHitKind kind)
-{
-    if (kind == kn_hitCracks || field->cuts->tetCuts[tet] != KN_NONE)
-    {
-        return field->cuts->tetCuts[tet] != KN_NONE;
-    }
-    const uint32_t* t = field->mesh->neighbors[tet].t;
-    return t[0] == KN_NONE || t[1] == KN_NONE || t[2] == KN_NONE || t[3] == KN_NONE;
-}
-
-#define SEEN_COUNT 64
-
-// One search. A tetrahedron is in several leaves: a small table remembers most of those seen.
+// One search.
 typedef struct Search
 {
     knFieldQuery* query;
     knFaceHit* hit;
     knVec3 p;
     knHitKind kind;
-    uint32_t seen[SEEN_COUNT];
 } Search;
 
 static bool HitLeaf(Search* search, knKdNode leaf)
 {
     const knFragmentField* field = search->query->field;
+    const knCutStore* cuts = field->cuts;
     const uint32_t* references = field->locator.references + leaf.value;
+    uint32_t marks = search->kind != kn_hitCracks ? KN_AT_SURFACE : 0;
     bool found = false;
     for (uint32_t i = 0; i < leaf.link >> 2 && !(search->kind == kn_hitAny && found); ++i)
     {
-        uint32_t tet = references[i];
-        uint32_t* seen = &search->seen[tet % SEEN_COUNT];
-        if (*seen == tet || !HasFaces(field, tet, search->kind) ||
-            knCutStore_Mask(field->cuts, field->mesh, tet, search->query->fragment) == 0)
-        {
-            continue;
-        }
-        *seen = tet;
-        if (TetGap2(field->mesh, tet, search->p) < search->hit->distance2)
+        uint32_t tet = references[i] & ~KN_AT_SURFACE;
+        bool hasFaces = (references[i] & marks) != 0 || cuts->tetCuts[tet] != KN_NONE;
+        if (hasFaces && knCutStore_Mask(cuts, field->mesh, tet, search->query->fragment) != 0 &&
+            (double)TetGap2(field->mesh, tet, search->p) < search->hit->distance2)
         {
             search->query->counters.facesMeasured += 1;
-            found = knHitTet(field, tet, search->query->fragment, knToDouble(search->p),
-                             search->kind != kn_hitCracks, search->hit) ||
+            found = knHitTet(field, tet, search->query->fragment, knToDouble(search->p), marks != 0,
+                             search->hit) ||
                     found;
         }
     }
@@ -97,12 +84,12 @@ static double Gap2(const Visit* v)
 bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit)
 {
     const knKdNode* nodes = query->field->locator.nodes;
+    float radius = (float)sqrt(hit->distance2);
     Visit stack[KN_KD_STACK];
     int depth = 0;
-    stack[depth++] = (Visit){0};
+    stack[depth++] = (Visit){.node = knTetLocator_Entry(&query->field->locator, p, radius)};
     bool found = false;
     Search search = {.query = query, .hit = hit, .p = p, .kind = kind};
-    memset(search.seen, 0xFF, sizeof search.seen);
     while (depth > 0 && !(kind == kn_hitAny && found))
     {
         Visit v = stack[--depth];
@@ -111,32 +98,41 @@ bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit
             continue;
         }
         knKdNode node = nodes[v.node];
-        if (knKdNode_IsLeaf(node))
+        while (!knKdNode_IsLeaf(node))
         {
-            found = HitLeaf(&search, node) || found;
-            continue;
+            uint32_t axis = node.link & 3u;
+            float side = knAxis(p, axis) - knBitsToFloat(node.value);
+            Visit far = v;
+            far.node = side > 0.0f ? v.node + 1 : node.link >> 2;
+            far.gap[axis] = fabsf(side) > v.gap[axis] ? fabsf(side) : v.gap[axis];
+            if (Gap2(&far) <= hit->distance2)
+            {
+                stack[depth++] = far;
+            }
+            v.node = side > 0.0f ? node.link >> 2 : v.node + 1;
+            node = nodes[v.node];
         }
-        uint32_t axis = node.link & 3u;
-        float side = knAxis(p, axis) - knBitsToFloat(node.value);
-        Visit near = v, far = v;
-        near.node = side > 0.0f ? node.link >> 2 : v.node + 1;
-        far.node = side > 0.0f ? v.node + 1 : node.link >> 2;
-        far.gap[axis] = fabsf(side) > v.gap[axis] ? fabsf(side) : v.gap[axis];
-        stack[depth++] = far;
-        stack[depth++] = near;
+        found = HitLeaf(&search, node) || found;
     }
     return found;
 }
 
-// Whether the ball lies within a whole tetrahedron of another fragment.
-static bool IsFarFromFaces(const knFragmentField* field, const knTetPoint* point, knVec3 p,
-                           float radius)
+// The nearest face within the margin. Where the ball stays within the tetrahedron that holds p, no
+// other can have one.
+static bool HitAround(knFieldQuery* query, const knTetPoint* point, knVec3 p, knFaceHit* hit)
 {
-    if (point->tet == KN_NONE || field->cuts->tetCuts[point->tet] != KN_NONE)
+    const knFragmentField* field = query->field;
+    bool found = false;
+    if (point->tet != KN_NONE)
     {
-        return false;
+        found = field->cuts->tetCuts[point->tet] != KN_NONE &&
+                knHitTet(field, point->tet, query->fragment, knToDouble(p), true, hit);
+        if (knTetHoldsBall(field->mesh, point->tet, p, sqrt(hit->distance2)))
+        {
+            return found;
+        }
     }
-    return HoldsBall(field->mesh, point->tet, p, radius);
+    return knHitFragment(query, p, kn_hitSurface, hit) || found;
 }
 
 bool knQueryDistance(knFieldQuery* query, const knFragmentRecord* record, knVec3 p,
@@ -148,13 +144,12 @@ bool knQueryDistance(knFieldQuery* query, const knFragmentRecord* record, knVec3
     }
     query->counters.distances += 1;
     if (!knOccupancy_Touches(query->field, record, p, margin) ||
-        knDistanceGrid_LowerBound(&query->field->grid, p) > margin ||
-        IsFarFromFaces(query->field, point, p, margin))
+        knDistanceGrid_LowerBound(&query->field->grid, p) > margin)
     {
         return false;
     }
     knFaceHit hit = {.distance2 = (double)margin * (double)margin};
-    if (!knHitFragment(query, p, kn_hitSurface, &hit))
+    if (!HitAround(query, point, p, &hit))
     {
         return false;
     }

@@ -151,6 +151,10 @@ static bool CrackInCutTet(knFieldQuery* query, uint32_t tet, knVec3 p, knFaceHit
     knDVec3 q = knToDouble(p);
     bool found = knHitTet(field, tet, query->fragment, q, false, hit);
     double exact = (double)field->def.exactDepth;
+    if (knTetHoldsBall(field->mesh, tet, p, sqrt(hit->distance2)))
+    {
+        return found;
+    }
     if (hit->distance2 <= exact * exact)
     {
         return knHitFragment(query, p, kn_hitCracks, hit) || found;
@@ -322,7 +326,7 @@ bool knQuerySphere(knFieldQuery* query, const knFragmentRecord* record, knVec3 p
         query->counters.culledByCells += 1;
         return false;
     }
-    if (knDistanceGrid_LowerBound(&field->grid, p) > radius)
+    if (radius < field->locator.cellSize && knDistanceGrid_LowerBound(&field->grid, p) > radius)
     {
         query->counters.culledByGrid += 1;
         return false;
