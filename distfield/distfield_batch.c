@@ -176,6 +176,8 @@ static void VisitLane(knFieldQuery* query, const knFragmentRecord* record, knVis
     uint8_t bit = (uint8_t)(1 << lane);
     knFieldContact contact;
     knTetPoint point;
+    // the points of a tree lie scattered: the last tetrahedron would not help
+    query->hint = KN_NONE;
     if (v->first & bit && knQueryInside(query, record, p, &point))
     {
         knQueryPenetration(query, p, &point, &contact);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Zlib
 #include "distfield/distfield_internal.h"
 
+#include <simde/x86/sse2.h>
+
 // The four volumes that make the barycentric weights, signs exact. Stops at the first negative one
 // and returns its face, else 4.
 static int FaceVolumes(const knTetMesh* mesh, uint32_t tet, knVec3 p, double volumes[4])
@@ -54,6 +56,96 @@ static void SetPoint(knTetPoint* point, uint32_t tet, const double volumes[4])
     }
 }
 
+typedef simde__m128 F4;
+
+static F4 Mul(F4 a, F4 b)
+{
+    return simde_mm_mul_ps(a, b);
+}
+
+static F4 Abs(F4 a)
+{
+    return simde_mm_andnot_ps(simde_mm_set1_ps(-0.0f), a);
+}
+
+// x, y and z of the four corners, seen from p.
+static void LoadCorners(const knTetMesh* mesh, uint32_t tet, knVec3 p, F4 q[3])
+{
+    const uint32_t* v = mesh->tets[tet].v;
+    const knVec3 *a = &mesh->nodes[v[0]], *b = &mesh->nodes[v[1]];
+    const knVec3 *c = &mesh->nodes[v[2]], *d = &mesh->nodes[v[3]];
+    F4 ab = simde_mm_setzero_ps(), cd = ab;
+    ab = simde_mm_loadh_pi(simde_mm_loadl_pi(ab, (const simde__m64*)a), (const simde__m64*)b);
+    cd = simde_mm_loadh_pi(simde_mm_loadl_pi(cd, (const simde__m64*)c), (const simde__m64*)d);
+    q[0] = simde_mm_shuffle_ps(ab, cd, SIMDE_MM_SHUFFLE(2, 0, 2, 0));
+    q[1] = simde_mm_shuffle_ps(ab, cd, SIMDE_MM_SHUFFLE(3, 1, 3, 1));
+    q[2] = simde_mm_setr_ps(a->z, b->z, c->z, d->z);
+    q[0] = simde_mm_sub_ps(q[0], simde_mm_set1_ps(p.x));
+    q[1] = simde_mm_sub_ps(q[1], simde_mm_set1_ps(p.y));
+    q[2] = simde_mm_sub_ps(q[2], simde_mm_set1_ps(p.z));
+}
+
+typedef enum Side
+{
+    INSIDE,
+    OUTSIDE,
+    UNKNOWN
+} Side;
+
+// The same in single precision, four at once, for as long as rounding cannot matter. `face` is the
+// one that p lies most outside of.
+static Side QuickSide(const knTetMesh* mesh, uint32_t tet, knVec3 p, uint32_t* face)
+{
+    F4 q[3], u[3], v[3], w[3];
+    LoadCorners(mesh, tet, p, q);
+    for (int a = 0; a < 3; ++a)
+    {
+        u[a] = simde_mm_shuffle_ps(q[a], q[a], SIMDE_MM_SHUFFLE(2, 3, 0, 1));
+        v[a] = simde_mm_shuffle_ps(q[a], q[a], SIMDE_MM_SHUFFLE(0, 0, 2, 2));
+        w[a] = simde_mm_shuffle_ps(q[a], q[a], SIMDE_MM_SHUFFLE(1, 1, 3, 3));
+    }
+    F4 volume = simde_mm_setzero_ps(), size = volume;
+    for (int a = 0; a < 3; ++a)
+    {
+        int b = a < 2 ? a + 1 : 0, c = a > 0 ? a - 1 : 2;
+        F4 left = Mul(v[b], w[c]), right = Mul(v[c], w[b]);
+        volume = simde_mm_add_ps(volume, Mul(u[a], simde_mm_sub_ps(left, right)));
+        size = simde_mm_add_ps(size, Mul(Abs(u[a]), simde_mm_add_ps(Abs(left), Abs(right))));
+    }
+    volume = simde_mm_xor_ps(volume, simde_mm_setr_ps(0.0f, -0.0f, 0.0f, -0.0f));
+    // Shewchuk's bound as in knExactVolume6, for single precision; products must not underflow
+    F4 bound =
+        simde_mm_max_ps(Mul(size, simde_mm_set1_ps(9.0f * 0x1p-24f)), simde_mm_set1_ps(1e-32f));
+    int inside = simde_mm_movemask_ps(simde_mm_cmpgt_ps(volume, bound));
+    int outside = simde_mm_movemask_ps(
+        simde_mm_cmplt_ps(simde_mm_add_ps(volume, bound), simde_mm_setzero_ps()));
+    float volumes[4];
+    simde_mm_storeu_ps(volumes, volume);
+    uint32_t i = volumes[1] < volumes[0] ? 1 : 0, k = volumes[3] < volumes[2] ? 3 : 2;
+    *face = volumes[k] < volumes[i] ? k : i;
+    return inside == 15 ? INSIDE : outside != 0 ? OUTSIDE : UNKNOWN;
+}
+
+// As far as double precision can tell. INSIDE sets the point.
+static Side SideOf(const knTetMesh* mesh, uint32_t tet, knVec3 p, knTetPoint* point, uint32_t* face)
+{
+    Side side = QuickSide(mesh, tet, p, face);
+    if (side == OUTSIDE)
+    {
+        return side;
+    }
+    double volumes[4];
+    int least;
+    double bound = FastVolumes(mesh, tet, p, volumes, &least);
+    *face = (uint32_t)least;
+    if (volumes[least] > bound)
+    {
+        SetPoint(point, tet, volumes);
+        return INSIDE;
+    }
+    return volumes[least] < -bound ? OUTSIDE : UNKNOWN;
+}
+
 // Walks through the face that p lies most outside of. True when it ends strictly inside a
 // tetrahedron, which is then the only one; on a face, or outside, the tree has to say.
 static bool Walk(const knTetLocator* locator, knVec3 p, uint32_t start, knTetPoint* point,
@@ -63,18 +155,12 @@ static bool Walk(const knTetLocator* locator, knVec3 p, uint32_t start, knTetPoi
     uint32_t tet = start;
     for (int step = 0; step < KN_MAX_WALK_STEPS && tet < mesh->tetCount; ++step)
     {
-        double volumes[4];
-        int face;
-        double bound = FastVolumes(mesh, tet, p, volumes, &face);
-        if (volumes[face] > bound)
+        uint32_t face;
+        Side side = SideOf(mesh, tet, p, point, &face);
+        if (side != OUTSIDE)
         {
             *stepCount = step;
-            SetPoint(point, tet, volumes);
-            return true;
-        }
-        if (!(volumes[face] < -bound))
-        {
-            return false;
+            return side == INSIDE;
         }
         tet = mesh->neighbors[tet].t[face];
     }
@@ -133,28 +219,20 @@ static bool FindInLeaf(const knTetLocator* locator, knKdNode leaf, knVec3 p, knT
     for (uint32_t i = 0; i < leaf.link >> 2; ++i)
     {
         uint32_t tet = references[i] & ~KN_AT_SURFACE;
-        double volumes[4], exact[4];
-        int face;
-        double bound = FastVolumes(locator->mesh, tet, p, volumes, &face);
-        if (volumes[face] > bound ||
-            (!(volumes[face] < -bound) && FaceVolumes(locator->mesh, tet, p, exact) == 4))
+        uint32_t face;
+        Side side = SideOf(locator->mesh, tet, p, point, &face);
+        double volumes[4];
+        int least;
+        if (side == UNKNOWN && FaceVolumes(locator->mesh, tet, p, volumes) == 4)
         {
+            FastVolumes(locator->mesh, tet, p, volumes, &least);
             SetPoint(point, tet, volumes);
+            side = INSIDE;
+        }
+        if (side == INSIDE)
+        {
             return true;
         }
-    }
-    return false;
-}
-
-static bool HoldsPoint(const knTetLocator* locator, knVec3 p, uint32_t tet, knTetPoint* point)
-{
-    double volumes[4];
-    int face;
-    double bound = FastVolumes(locator->mesh, tet, p, volumes, &face);
-    if (volumes[face] > bound)
-    {
-        SetPoint(point, tet, volumes);
-        return true;
     }
     return false;
 }
@@ -188,7 +266,8 @@ knLocatePath knTetLocator_Find(const knTetLocator* locator, knVec3 p, uint32_t h
         return kn_locateOutside;
     }
     int steps = 0;
-    if (hint < locator->mesh->tetCount && HoldsPoint(locator, p, hint, point))
+    uint32_t face;
+    if (hint < locator->mesh->tetCount && SideOf(locator->mesh, hint, p, point, &face) == INSIDE)
     {
         return kn_locateHint;
     }

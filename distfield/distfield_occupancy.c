@@ -51,22 +51,21 @@ static uint32_t BitAt(uint32_t x, uint32_t y, uint32_t z)
 // The bits of the word at `at` that the range has.
 static uint64_t MaskOf(const Range* range, const int32_t at[3])
 {
-    static const uint64_t repeat[3] = {0x1111111111111111u, 0x000F000F000F000Fu, 0xFFFFu};
-    static const uint32_t shift[3] = {1, 4, 16};
-    uint64_t mask = ~(uint64_t)0;
+    static const uint8_t runs[SIDE][SIDE] = {
+        {1, 3, 7, 15}, {0, 2, 6, 14}, {0, 0, 4, 12}, {0, 0, 0, 8}};
+    uint32_t run[3];
     for (int a = 0; a < 3; ++a)
     {
         int32_t low = range->low[a] - SIDE * at[a], high = range->high[a] - SIDE * at[a];
-        low = low > 0 ? low : 0;
-        high = high < SIDE - 1 ? high : SIDE - 1;
-        uint64_t slabs = 0;
-        for (int32_t i = low; i <= high; ++i)
-        {
-            slabs |= repeat[a] << (shift[a] * (uint32_t)i);
-        }
-        mask &= slabs;
+        run[a] = runs[low > 0 ? low : 0][high < SIDE - 1 ? high : SIDE - 1];
     }
-    return mask;
+    // spread the bits of y to nibbles and those of z to 16 bits, then fill
+    static const uint16_t rows[16] = {0x0000, 0x000F, 0x00F0, 0x00FF, 0x0F00, 0x0F0F,
+                                      0x0FF0, 0x0FFF, 0xF000, 0xF00F, 0xF0F0, 0xF0FF,
+                                      0xFF00, 0xFF0F, 0xFFF0, 0xFFFF};
+    uint64_t layer = (uint64_t)(rows[run[1]] & (run[0] * 0x1111u));
+    uint64_t lower = (run[2] & 1 ? layer : 0) | (run[2] & 2 ? layer << 16 : 0);
+    return lower | (run[2] & 4 ? layer << 32 : 0) | (run[2] & 8 ? layer << 48 : 0);
 }
 
 // ---- marking
@@ -355,15 +354,15 @@ static bool BallRange(const Ball* ball, uint32_t level, Range* range)
     float shrink = 1.0f / (float)(1u << (2 * level));
     for (int a = 0; a < 3; ++a)
     {
-        float low = floorf((ball->center[a] - ball->reach[a]) * shrink);
-        float high = floorf((ball->center[a] + ball->reach[a]) * shrink);
-        float last = (float)(SIDE * ball->levels[level].dims[a] - 1);
-        if (!(high >= 0.0f && low <= last))
+        float low = (ball->center[a] - ball->reach[a]) * shrink;
+        float high = (ball->center[a] + ball->reach[a]) * shrink;
+        float end = (float)(SIDE * ball->levels[level].dims[a]);
+        if (!(high >= 0.0f && low < end))
         {
             return false;
         }
         range->low[a] = low > 0.0f ? (int32_t)low : 0;
-        range->high[a] = (int32_t)(high < last ? high : last);
+        range->high[a] = high < end ? (int32_t)high : (int32_t)end - 1;
     }
     return true;
 }
