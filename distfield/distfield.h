@@ -17,7 +17,8 @@
 //   cooked, shared   grid     1472 bytes per dense brick of 8^3 cells, 8 per brick
 //                    locator  16 bytes per tetrahedron for the lists of the nodes, plus the tree:
 //                             4 per reference, 8 per tree node; 50 to 130 in all on our objects
-//   per instance     20.4 bytes per node, 56 per label
+//                    and 8 per cell of its lattice, of which there are 32768 at most
+//   per instance     20.4 bytes per node, 40 per label, 48 per cut tetrahedron
 //                    KN_OCCUPANCY_BYTES + 4 per piece that can live at the same time
 
 #include "knap/asset.h"
@@ -211,8 +212,8 @@ typedef struct knFieldCounters
     uint64_t cutTets; // tests that ended in a cut tetrahedron
     uint64_t penetrations, byGrid, byCrackNodes, byCrackFaces;
     uint64_t sphereTests, culledByBox, culledByGrid, culledByCells, culledByFaces, spheresKept;
-    uint64_t culledByPaper, falseCulls; // only with paperSphereBound
-    uint64_t distances, facesMeasured;
+    uint64_t culledByPaper, falseCulls;          // only with paperSphereBound
+    uint64_t distances, searches, facesMeasured; // searches beyond the tetrahedron of the point
 } knFieldCounters;
 
 // What one query loop carries along: one per pair and thread. The field itself is only read.

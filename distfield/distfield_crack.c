@@ -13,6 +13,7 @@ static bool HitTriangle(knDVec3 p, knDVec3 a, knDVec3 b, knDVec3 c, knFaceHit* h
     hit->distance2 = distance2;
     hit->point = q;
     hit->normal = knDCross(knDSub(b, a), knDSub(c, a));
+    hit->isFound = true;
     return true;
 }
 
@@ -81,7 +82,7 @@ static bool HitPolygon(const knCrackFace* face, knDVec3 p, knFaceHit* hit)
     {
         return false;
     }
-    *hit = (knFaceHit){distance2, knDAdd(p, nearest), n, true};
+    *hit = (knFaceHit){distance2, knDAdd(p, nearest), n, true, true};
     return true;
 }
 
@@ -95,19 +96,21 @@ bool knHitCracks(const knCrackFaces* cracks, knDVec3 p, knFaceHit* hit)
     return found;
 }
 
-// Whether p is nearer than the root of `limit2` to a plane that bounds the part of the mask: much
-// cheaper than the part itself.
+// Whether p is near enough to a plane that bounds the part of the mask: much cheaper than the part
+// itself. The faces around a point mostly lie in one plane, so what rounding alone could make
+// nearer is left out.
 static bool NearPlanes(const knFragmentField* field, uint32_t index, uint8_t mask, knDVec3 p,
-                       double limit2)
+                       const knFaceHit* hit)
 {
     const knTetCut* cut = &field->cuts->cuts[index];
     const knCutPlane* planes = knFindCutPlanes(field, index);
+    double slack = (double)field->grid.slack;
+    double limit = sqrt(hit->distance2) + (hit->isFound ? -slack : slack);
     bool near = !planes;
     for (int i = 0; planes && i < cut->planeCount; ++i)
     {
         double distance = knDDot(knToDouble(planes[i].normal), p) - (double)planes[i].offset;
-        double least = knHigher(fabs(distance) - (double)field->grid.slack, 0.0);
-        near = near || ((mask & ~cut->region[i]) == 0 && least * least <= limit2);
+        near = near || ((mask & ~cut->region[i]) == 0 && fabs(distance) < limit);
     }
     return near;
 }
@@ -167,7 +170,7 @@ bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knD
     uint8_t mask = knCutStore_Mask(field->cuts, mesh, tet, fragment);
     uint32_t cut = field->cuts->tetCuts[tet];
     bool found = original && mask != 0 && HitOriginal(field, tet, mask, p, hit);
-    if (mask != 0 && cut != KN_NONE && NearPlanes(field, cut, mask, p, hit->distance2))
+    if (mask != 0 && cut != KN_NONE && NearPlanes(field, cut, mask, p, hit))
     {
         knCrackFaces cracks;
         knCutStore_CrackFaces(field->cuts, mesh, tet, mask, &cracks);

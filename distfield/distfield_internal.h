@@ -204,6 +204,7 @@ typedef struct knFaceHit
     knDVec3 point;
     knDVec3 normal; // outward of the face that was hit, not unit
     bool isCrack;
+    bool isFound; // else distance2 is only how far to look
 } knFaceHit;
 
 // Replaces the hit by a nearer one on the crack faces of the region, and on its original faces when

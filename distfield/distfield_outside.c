@@ -85,6 +85,7 @@ bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit
 {
     const knKdNode* nodes = query->field->locator.nodes;
     float radius = (float)sqrt(hit->distance2);
+    query->counters.searches += 1;
     Visit stack[KN_KD_STACK];
     int depth = 0;
     stack[depth++] = (Visit){.node = knTetLocator_Entry(&query->field->locator, p, radius)};
