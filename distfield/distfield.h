@@ -18,7 +18,7 @@
 //                    locator  16 bytes per tetrahedron for the lists of the nodes, plus the tree:
 //                             4 per reference, 8 per tree node; 50 to 130 in all on our objects
 //                    and 8 per cell of its lattice, of which there are 32768 at most
-//   per instance     20.4 bytes per node, 40 per label, 48 per cut tetrahedron
+//   per instance     20.4 bytes per node, 40 per label, 4 per tetrahedron, 48 per cut one
 //                    KN_OCCUPANCY_BYTES + 4 per piece that can live at the same time
 
 #include "knap/asset.h"
@@ -55,6 +55,7 @@ typedef struct knTetLocator
     const uint32_t* nodeTets;      // the tetrahedra around each node, ascending
     knBox box;
     knVec3 scale;     // cells of the lattice per metre
+    knVec3 cell;      // m
     uint32_t dims[3]; // cells of the lattice, powers of two
     float cellSize;   // m, the diagonal of a cell
     float border;     // cells; so near to the side of a cell rounding may take it for the next
@@ -275,13 +276,13 @@ typedef struct knVisits8
     knPoints8 points;
     float reach[8]; // of the spheres; negative when nothing hangs below
     float margin;   // m; 0 for none
+    float depth;    // m; points that are not deeper are no contacts; 0 for all
     uint8_t mask;   // lanes in use
     uint8_t first;  // lanes whose point may be a contact
     // answers, by lane
-    uint8_t inside;
-    uint8_t near; // outside, but within the margin
+    uint8_t found; // contacts: deep enough inside, or within the margin
     uint8_t descend;
-    knContacts8 contacts; // of the lanes inside and near
+    knContacts8 contacts; // of the lanes found
 } knVisits8;
 
 // Answers as Penetration, Distance and SphereTest do, with what they share done once.

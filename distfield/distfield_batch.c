@@ -145,8 +145,10 @@ uint8_t knFieldQuery_Penetration8(knFieldQuery* query, const knPoints8* points, 
     {
         if (inside >> lane & 1)
         {
+            knVec3 p = Lane(points, lane);
+            knGridSample sample = knDistanceGrid_Sample(&query->field->grid, p);
             knFieldContact c;
-            knQueryPenetration(query, Lane(points, lane), &tets[lane], &c);
+            knQueryPenetration(query, p, &tets[lane], &sample, 0.0f, &c);
             StoreContact(contacts, lane, &c);
         }
     }
@@ -170,27 +172,42 @@ uint8_t knFieldQuery_SphereTest8(knFieldQuery* query, const knPoints8* points,
     return result;
 }
 
+// Whether the point is a contact of the piece; `near` when it is outside.
+static bool FindContact(knFieldQuery* query, const knFragmentRecord* record, const knVisits8* v,
+                        knVec3 p, knFieldContact* contact)
+{
+    const knDistanceGrid* grid = &query->field->grid;
+    knGridSample sample;
+    if (v->depth > 0.0f)
+    {
+        // never deeper than the grid says: most points of a crack's rim need no search
+        sample = knDistanceGrid_Sample(grid, p);
+        if (sample.distance >= -v->depth)
+        {
+            return false;
+        }
+    }
+    knTetPoint point;
+    if (knQueryInside(query, record, p, &point))
+    {
+        sample = v->depth > 0.0f ? sample : knDistanceGrid_Sample(grid, p);
+        knQueryPenetration(query, p, &point, &sample, v->depth, contact);
+        return contact->distance < -v->depth || v->depth == 0.0f;
+    }
+    return v->margin > 0.0f && knQueryDistance(query, record, p, &point, v->margin, contact);
+}
+
 static void VisitLane(knFieldQuery* query, const knFragmentRecord* record, knVisits8* v, int lane)
 {
     knVec3 p = Lane(&v->points, lane);
     uint8_t bit = (uint8_t)(1 << lane);
     knFieldContact contact;
-    knTetPoint point;
     // the points of a tree lie scattered: the last tetrahedron would not help
     query->hint = KN_NONE;
-    if (v->first & bit && knQueryInside(query, record, p, &point))
-    {
-        knQueryPenetration(query, p, &point, &contact);
-        StoreContact(&v->contacts, lane, &contact);
-        v->inside |= bit;
-        v->descend |= v->reach[lane] >= 0.0f ? bit : 0;
-        return;
-    }
-    if (v->first & bit && v->margin > 0.0f &&
-        knQueryDistance(query, record, p, &point, v->margin, &contact))
+    if (v->first & bit && FindContact(query, record, v, p, &contact))
     {
         StoreContact(&v->contacts, lane, &contact);
-        v->near |= bit;
+        v->found |= bit;
     }
     if (v->reach[lane] >= 0.0f)
     {
@@ -202,7 +219,7 @@ static void VisitLane(knFieldQuery* query, const knFragmentRecord* record, knVis
 void knFieldQuery_Visit8(knFieldQuery* query, knVisits8* visits)
 {
     const knFragmentRecord* record = knFindRecord(query->field, query->fragment);
-    visits->inside = visits->near = visits->descend = 0;
+    visits->found = visits->descend = 0;
     if (!record)
     {
         return;

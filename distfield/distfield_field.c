@@ -61,7 +61,8 @@ static knResult AllocateNodes(knFragmentField* field)
     field->wordCount = (count + 63) / 64;
     field->values = knAllocate(&field->allocator, count, sizeof(knNodeValue));
     field->front = knAllocate(&field->allocator, 3 * field->wordCount, sizeof(uint64_t));
-    if (!field->values || !field->front)
+    field->tetLabels = knAllocate(&field->allocator, field->mesh->tetCount, sizeof(uint32_t));
+    if (!field->values || !field->front || !field->tetLabels)
     {
         return kn_errorMemory;
     }
@@ -186,6 +187,7 @@ void knDestroyFragmentField(knFragmentField* field)
         ReleaseFragments(field);
         knRelease(&allocator, field->values, field->mesh->nodeCount, sizeof(knNodeValue));
         knRelease(&allocator, field->front, 3 * field->wordCount, sizeof(uint64_t));
+        knRelease(&allocator, field->tetLabels, field->mesh->tetCount, sizeof(uint32_t));
         knRelease(&allocator, field->planes, field->planeCapacity, PLANE_BYTES);
         knRelease(&allocator, field, 1, sizeof *field);
     }

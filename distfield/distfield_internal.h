@@ -185,7 +185,8 @@ struct knFragmentField
     const knTetMesh* mesh;
     const knCutStore* cuts;
     knNodeValue* values;
-    uint64_t* front; // three bit sets of wordCount words: front, next front, candidates
+    uint32_t* tetLabels; // per tetrahedron: its fragment, KN_NONE when it is cut
+    uint64_t* front;     // three bit sets of wordCount words: front, next front, candidates
     knFragmentRecord* records;
     uint64_t* slots;     // KN_OCCUPANCY_WORDS each
     uint32_t* freeSlots; // a stack
@@ -273,8 +274,9 @@ knVec3 knWayOut(knVec3 p, const knFaceHit* hit);
 // was found, also in another fragment; its tet is KN_NONE when that is not known.
 bool knQueryInside(knFieldQuery* query, const knFragmentRecord* record, knVec3 p,
                    knTetPoint* point);
+// Below `least` the depth need not be exact: it is then not more than that, and that is all.
 void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
-                        knFieldContact* contact);
+                        const knGridSample* sample, float least, knFieldContact* contact);
 // Beyond the box of the fragment.
 bool knQuerySphere(knFieldQuery* query, const knFragmentRecord* record, knVec3 p, float radius);
 // The distance of a point that is not inside; distfield_outside.c.

@@ -249,6 +249,7 @@ void knPlaceLattice(knTetLocator* locator, const uint32_t shifts[3])
     {
         locator->dims[a] = 1u << shifts[a];
         scale[a] = (float)locator->dims[a] / fmaxf(side[a], FLT_MIN);
+        (&locator->cell.x)[a] = 1.0f / scale[a];
         finest = fminf(finest, 1.0f / scale[a]);
         diagonal2 += 1.0f / (scale[a] * scale[a]);
     }

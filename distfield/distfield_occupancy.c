@@ -5,7 +5,8 @@
 // share the lattice of the locator. A word holds 4 x 4 x 4 cells, and each of its bits one word of
 // the level below.
 
-#define SIDE 4 // cells of a word along an axis
+#define SIDE            4 // cells of a word along an axis
+#define MAX_CELL_LABELS 16
 
 typedef struct Level
 {
@@ -173,39 +174,6 @@ static void PlaceWords(const knFragmentField* field, knFragmentRecord* record)
     }
 }
 
-static void MarkRange(knFragmentField* field, uint32_t label, const Range* leaf)
-{
-    const knFragmentRecord* record = &field->records[label];
-    const knOccupancy* o = &record->cells;
-    uint64_t* words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
-    Level level = {{o->dims[0], o->dims[1], o->dims[2]}, 0};
-    Range local, blocks;
-    for (int a = 0; a < 3; ++a)
-    {
-        int32_t first = SIDE * o->low[a], end = SIDE * o->dims[a] - 1;
-        local.low[a] = leaf->low[a] - first > 0 ? leaf->low[a] - first : 0;
-        local.high[a] = leaf->high[a] - first < end ? leaf->high[a] - first : end;
-        if (local.low[a] > local.high[a])
-        {
-            return;
-        }
-        blocks.low[a] = local.low[a] / SIDE;
-        blocks.high[a] = local.high[a] / SIDE;
-    }
-    int32_t at[3];
-    for (at[2] = blocks.low[2]; at[2] <= blocks.high[2]; ++at[2])
-    {
-        for (at[1] = blocks.low[1]; at[1] <= blocks.high[1]; ++at[1])
-        {
-            for (at[0] = blocks.low[0]; at[0] <= blocks.high[0]; ++at[0])
-            {
-                words[WordAt(&level, (uint32_t)at[0], (uint32_t)at[1], (uint32_t)at[2])] |=
-                    MaskOf(&local, at);
-            }
-        }
-    }
-}
-
 // Whether a plane keeps the fragment's part of a cut tetrahedron out of the box.
 static bool IsCutOff(const knFragmentField* field, uint32_t tet, uint32_t label, knBox box)
 {
@@ -232,62 +200,161 @@ static bool IsCutOff(const knFragmentField* field, uint32_t tet, uint32_t label,
     return false;
 }
 
-static void MarkLeaf(knFragmentField* field, knKdNode leaf, knBox cell)
+// What a new fragment's cell is marked from: labels that it has already are not asked again.
+typedef struct CellMarks
 {
-    const knCutStore* cuts = field->cuts;
+    knBox box;
+    uint32_t at[3];
+    uint32_t labels[MAX_CELL_LABELS];
+    uint32_t count;
+} CellMarks;
+
+static bool HasLabel(const CellMarks* cell, uint32_t label)
+{
+    for (uint32_t i = 0; i < cell->count; ++i)
+    {
+        if (cell->labels[i] == label)
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void MarkCell(knFragmentField* field, CellMarks* cell, uint32_t label)
+{
+    const knFragmentRecord* record = &field->records[label];
+    const knOccupancy* o = &record->cells;
+    uint64_t* words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
+    uint32_t x = cell->at[0] / SIDE - o->low[0], y = cell->at[1] / SIDE - o->low[1];
+    uint32_t z = cell->at[2] / SIDE - o->low[2];
+    if (cell->count < MAX_CELL_LABELS)
+    {
+        cell->labels[cell->count++] = label;
+    }
+    // a tetrahedron is listed a little beyond itself, and so beyond the box of its fragment
+    if (x < o->dims[0] && y < o->dims[1] && z < o->dims[2])
+    {
+        words[(z * o->dims[1] + y) * o->dims[0] + x] |=
+            (uint64_t)1 << BitAt(cell->at[0], cell->at[1], cell->at[2]);
+    }
+}
+
+static void MarkCutTet(knFragmentField* field, CellMarks* cell, uint32_t tet)
+{
+    const uint32_t* v = field->mesh->tets[tet].v;
+    for (int c = 0; c < 4; ++c)
+    {
+        uint32_t label = field->cuts->labels[v[c]];
+        if (!HasLabel(cell, label) && IsNew(field, label) &&
+            !IsCutOff(field, tet, label, cell->box))
+        {
+            MarkCell(field, cell, label);
+        }
+    }
+}
+
+static void MarkLeaf(knFragmentField* field, knKdNode leaf, CellMarks* cell)
+{
     const uint32_t* references = field->locator.references + leaf.value;
-    Range range = RangeOf(&field->locator, cell, -10.0f * field->locator.border);
-    uint32_t last = KN_NONE;
+    uint32_t last = KN_NONE, cutCount = 0;
     for (uint32_t i = 0; i < leaf.link >> 2; ++i)
     {
-        uint32_t tet = references[i] & ~KN_AT_SURFACE;
-        const uint32_t* v = field->mesh->tets[tet].v;
-        bool whole = cuts->tetCuts[tet] == KN_NONE;
-        for (int c = 0; c < (whole ? 1 : 4); ++c)
+        uint32_t label = field->tetLabels[references[i] & ~KN_AT_SURFACE];
+        cutCount += label == KN_NONE;
+        if (label != last && label != KN_NONE)
         {
-            uint32_t label = cuts->labels[v[c]];
-            if (label != last && IsNew(field, label) &&
-                (whole || !IsCutOff(field, tet, label, cell)))
+            last = label;
+            if (IsNew(field, label) && !HasLabel(cell, label))
             {
-                MarkRange(field, label, &range);
-                last = label;
+                MarkCell(field, cell, label);
+            }
+        }
+    }
+    for (uint32_t i = 0; cutCount > 0; ++i)
+    {
+        uint32_t tet = references[i] & ~KN_AT_SURFACE;
+        if (field->tetLabels[tet] == KN_NONE)
+        {
+            MarkCutTet(field, cell, tet);
+            cutCount -= 1;
+        }
+    }
+}
+
+// All leaves below the entry of a cell, mostly one.
+static void MarkBelow(knFragmentField* field, uint32_t entry, CellMarks* cell)
+{
+    const knKdNode* nodes = field->locator.nodes;
+    uint32_t stack[KN_KD_STACK];
+    int depth = 0;
+    stack[depth++] = entry;
+    while (depth > 0)
+    {
+        uint32_t index = stack[--depth];
+        if (knKdNode_IsLeaf(nodes[index]))
+        {
+            MarkLeaf(field, nodes[index], cell);
+            continue;
+        }
+        uint32_t axis = nodes[index].link & 3u;
+        float plane = knBitsToFloat(nodes[index].value);
+        if ((&cell->box.upper.x)[axis] >= plane)
+        {
+            stack[depth++] = nodes[index].link >> 2;
+        }
+        if ((&cell->box.lower.x)[axis] <= plane)
+        {
+            stack[depth++] = index + 1;
+        }
+    }
+}
+
+// The cells that new fragments may have, each from the tetrahedra that touch it.
+static void MarkCells(knFragmentField* field, knBox box)
+{
+    const knTetLocator* l = &field->locator;
+    Range range = RangeOf(l, box, l->border);
+    knVec3 size = l->cell;
+    CellMarks cell;
+    for (int32_t z = range.low[2]; z <= range.high[2]; ++z)
+    {
+        for (int32_t y = range.low[1]; y <= range.high[1]; ++y)
+        {
+            uint32_t row = ((uint32_t)z * l->dims[1] + (uint32_t)y) * l->dims[0];
+            for (int32_t x = range.low[0]; x <= range.high[0]; ++x)
+            {
+                uint32_t i = row + (uint32_t)x;
+                if (l->seeds[i] == KN_NONE)
+                {
+                    continue;
+                }
+                cell.count = 0;
+                cell.at[0] = (uint32_t)x;
+                cell.at[1] = (uint32_t)y;
+                cell.at[2] = (uint32_t)z;
+                knVec3 low = {(float)x * size.x, (float)y * size.y, (float)z * size.z};
+                cell.box.lower = knAdd(l->box.lower, low);
+                cell.box.upper = knAdd(cell.box.lower, size);
+                MarkBelow(field, l->entries[i], &cell);
             }
         }
     }
 }
 
-typedef struct Visit
-{
-    knBox cell;
-    uint32_t node;
-} Visit;
-
-// The leaves of the tree within the box. Their sides are those of cells of the lattice, or between
-// them.
-static void MarkLeaves(knFragmentField* field, knBox box)
+// The label of every whole tetrahedron that changed, KN_NONE for cut ones.
+static void LabelTets(knFragmentField* field, const knFractureDelta* delta)
 {
     const knTetLocator* l = &field->locator;
-    Visit stack[KN_KD_STACK];
-    int depth = 0;
-    stack[depth++] = (Visit){l->box, 0};
-    while (depth > 0)
+    const knCutStore* cuts = field->cuts;
+    for (uint32_t i = 0; i < delta->splitNodeCount; ++i)
     {
-        Visit v = stack[--depth];
-        knKdNode node = l->nodes[v.node];
-        if (!knBox_Overlaps(v.cell, box))
+        uint32_t node = delta->splitNodes[i];
+        for (uint32_t k = l->nodeTetStarts[node]; k < l->nodeTetStarts[node + 1]; ++k)
         {
-            continue;
+            uint32_t tet = l->nodeTets[k];
+            field->tetLabels[tet] = cuts->tetCuts[tet] == KN_NONE ? cuts->labels[node] : KN_NONE;
         }
-        if (knKdNode_IsLeaf(node))
-        {
-            MarkLeaf(field, node, v.cell);
-            continue;
-        }
-        Visit left = {v.cell, v.node + 1}, right = {v.cell, node.link >> 2};
-        (&left.cell.upper.x)[node.link & 3u] = knBitsToFloat(node.value);
-        (&right.cell.lower.x)[node.link & 3u] = knBitsToFloat(node.value);
-        stack[depth++] = right;
-        stack[depth++] = left;
     }
 }
 
@@ -329,7 +396,8 @@ void knMarkFragments(knFragmentField* field, const knFractureDelta* delta)
     }
     if (all.lower.x <= all.upper.x)
     {
-        MarkLeaves(field, all);
+        LabelTets(field, delta);
+        MarkCells(field, all);
     }
     for (uint32_t i = 0; i < delta->fragmentCount; ++i)
     {
@@ -345,8 +413,9 @@ typedef struct Ball
 {
     const uint64_t* words;
     Level levels[KN_OCCUPANCY_LEVELS];
-    float center[3], reach[3], size[3]; // cells, cells, metres per cell
-    float radius2;                      // m^2
+    const float* size;         // m, of a cell
+    float center[3], reach[3]; // cells
+    float radius2;             // m^2
 } Ball;
 
 static bool BallRange(const Ball* ball, uint32_t level, Range* range)
@@ -420,25 +489,6 @@ static bool WordTouches(const Ball* ball, uint32_t level, const int32_t at[3])
     return false;
 }
 
-// Most spheres that touch have their middle in a cell of the fragment.
-static bool IsOwnCellSet(const knFragmentField* field, const knFragmentRecord* record, knVec3 p)
-{
-    const knOccupancy* o = &record->cells;
-    const knTetLocator* l = &field->locator;
-    float x = (p.x - l->box.lower.x) * l->scale.x - (float)(SIDE * o->low[0]);
-    float y = (p.y - l->box.lower.y) * l->scale.y - (float)(SIDE * o->low[1]);
-    float z = (p.z - l->box.lower.z) * l->scale.z - (float)(SIDE * o->low[2]);
-    if (!(x >= 0.0f && y >= 0.0f && z >= 0.0f && x < (float)(SIDE * o->dims[0]) &&
-          y < (float)(SIDE * o->dims[1]) && z < (float)(SIDE * o->dims[2])))
-    {
-        return false;
-    }
-    uint32_t i = (uint32_t)x, j = (uint32_t)y, k = (uint32_t)z;
-    const uint64_t* words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
-    uint32_t word = (k / SIDE * o->dims[1] + j / SIDE) * o->dims[0] + i / SIDE;
-    return words[word] >> BitAt(i, j, k) & 1;
-}
-
 bool knOccupancy_MayHold(const knFragmentField* field, const knFragmentRecord* record, knVec3 p)
 {
     const knOccupancy* o = &record->cells;
@@ -464,39 +514,17 @@ bool knOccupancy_MayHold(const knFragmentField* field, const knFragmentRecord* r
     return word >> BitAt(cell[0], cell[1], cell[2]) & 1;
 }
 
-bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
-                         float radius)
+// Through the levels, from where words are as large as the ball, as the paper enters them.
+static bool TouchesBelow(const Ball* ball, uint32_t count)
 {
-    const knOccupancy* o = &record->cells;
-    const knTetLocator* l = &field->locator;
-    if (IsOwnCellSet(field, record, p))
-    {
-        return true;
-    }
-    Ball ball = {.words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS};
-    uint32_t count, level = 0;
-    LayLevels(o->dims, ball.levels, &count);
-    float reach = radius * 1.00001f + field->grid.slack, widest = 0.0f;
-    for (int a = 0; a < 3; ++a)
-    {
-        float scale = (&l->scale.x)[a];
-        ball.center[a] = ((&p.x)[a] - (&l->box.lower.x)[a]) * scale - (float)(SIDE * o->low[a]);
-        ball.reach[a] = reach * scale + l->border;
-        ball.size[a] = 1.0f / scale;
-        reach = reach > 0.0f ? reach : 0.0f;
-        widest = ball.reach[a] > widest ? ball.reach[a] : widest;
-    }
-    float margin = reach + l->border * fmaxf(ball.size[0], fmaxf(ball.size[1], ball.size[2]));
-    ball.radius2 = margin * margin;
-    // as the paper enters the levels: where words are as large as the ball
-    float side = (float)SIDE;
-    while (level + 1 < count && side < 2.0f * widest)
+    uint32_t level = 0;
+    float widest = fmaxf(ball->reach[0], fmaxf(ball->reach[1], ball->reach[2]));
+    for (float side = (float)SIDE; level + 1 < count && side < 2.0f * widest; side *= (float)SIDE)
     {
         level += 1;
-        side *= (float)SIDE;
     }
     Range range;
-    if (!BallRange(&ball, level, &range))
+    if (!BallRange(ball, level, &range))
     {
         return false;
     }
@@ -507,7 +535,7 @@ bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* r
         {
             for (at[0] = range.low[0] / SIDE; at[0] <= range.high[0] / SIDE; ++at[0])
             {
-                if (WordTouches(&ball, level, at))
+                if (WordTouches(ball, level, at))
                 {
                     return true;
                 }
@@ -515,4 +543,44 @@ bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* r
         }
     }
     return false;
+}
+
+bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
+                         float radius)
+{
+    const knOccupancy* o = &record->cells;
+    const knTetLocator* l = &field->locator;
+    float reach = radius * 1.00001f + field->grid.slack;
+    Ball ball;
+    uint32_t own[3];
+    bool isWithin = true, isOne = true;
+    for (int a = 0; a < 3; ++a)
+    {
+        float scale = (&l->scale.x)[a], end = (float)(SIDE * o->dims[a]);
+        float at = ((&p.x)[a] - (&l->box.lower.x)[a]) * scale - (float)(SIDE * o->low[a]);
+        float r = reach * scale + l->border;
+        ball.center[a] = at;
+        ball.reach[a] = r;
+        bool within = at >= 0.0f && at < end;
+        own[a] = within ? (uint32_t)at : 0;
+        isWithin = isWithin && within;
+        isOne = isOne && at - r >= (float)own[a] && at + r < (float)(own[a] + 1);
+    }
+    ball.words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
+    if (isWithin)
+    {
+        // most spheres that touch have their middle in a cell of the fragment
+        uint32_t word = (own[2] / SIDE * o->dims[1] + own[1] / SIDE) * o->dims[0] + own[0] / SIDE;
+        bool isSet = ball.words[word] >> BitAt(own[0], own[1], own[2]) & 1;
+        if (isSet || isOne)
+        {
+            return isSet;
+        }
+    }
+    float margin = reach + l->border * l->cellSize;
+    ball.radius2 = margin * margin;
+    ball.size = &l->cell.x;
+    uint32_t count;
+    LayLevels(o->dims, ball.levels, &count);
+    return TouchesBelow(&ball, count);
 }

@@ -145,13 +145,14 @@ static bool HitCornerPoints(const knFieldQuery* query, uint32_t tet, knDVec3 p, 
 
 // In a cut tetrahedron: exact to the crack faces of this part and of its neighbours; near the
 // surface to all.
-static bool CrackInCutTet(knFieldQuery* query, uint32_t tet, knVec3 p, knFaceHit* hit)
+static bool CrackInCutTet(knFieldQuery* query, uint32_t tet, knVec3 p, float least, knFaceHit* hit)
 {
     const knFragmentField* field = query->field;
     knDVec3 q = knToDouble(p);
     bool found = knHitTet(field, tet, query->fragment, q, false, hit);
     double exact = (double)field->def.exactDepth;
-    if (knTetHoldsBall(field->mesh, tet, p, sqrt(hit->distance2)))
+    double nearest = sqrt(hit->distance2);
+    if (nearest <= (double)least || knTetHoldsBall(field->mesh, tet, p, nearest))
     {
         return found;
     }
@@ -207,14 +208,18 @@ static bool HitSources(const knFieldQuery* query, uint32_t tet, knVec3 p, knFace
     return found;
 }
 
-static void CrackInWholeTet(knFieldQuery* query, const knTetPoint* point, knVec3 p,
+static void CrackInWholeTet(knFieldQuery* query, const knTetPoint* point, knVec3 p, float least,
                             knFieldContact* contact)
 {
     const knFragmentField* field = query->field;
     float depth = -contact->distance, lower, upper;
     CrackBounds(field, point->tet, p, &lower, &upper);
     upper = upper < depth ? upper : depth;
-    if (lower > depth)
+    if (upper <= least)
+    {
+        contact->distance = -upper;
+    }
+    if (lower > depth || upper <= least)
     {
         return;
     }
@@ -238,20 +243,19 @@ static void CrackInWholeTet(knFieldQuery* query, const knTetPoint* point, knVec3
 }
 
 void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
-                        knFieldContact* contact)
+                        const knGridSample* sample, float least, knFieldContact* contact)
 {
-    knGridSample sample = knDistanceGrid_Sample(&query->field->grid, p);
-    float depth = sample.distance < 0.0f ? -sample.distance : 0.0f;
-    *contact = (knFieldContact){-depth, knNormalize(sample.gradient), kn_sourceGrid};
+    float depth = sample->distance < 0.0f ? -sample->distance : 0.0f;
+    *contact = (knFieldContact){-depth, knNormalize(sample->gradient), kn_sourceGrid};
     query->counters.penetrations += 1;
     if (query->field->cuts->tetCuts[point->tet] == KN_NONE)
     {
-        CrackInWholeTet(query, point, p, contact);
+        CrackInWholeTet(query, point, p, least, contact);
     }
     else
     {
         knFaceHit hit = {.distance2 = (double)depth * (double)depth};
-        if (CrackInCutTet(query, point->tet, p, &hit))
+        if (CrackInCutTet(query, point->tet, p, least, &hit))
         {
             *contact = (knFieldContact){-(float)sqrt(hit.distance2), knWayOut(p, &hit),
                                         kn_sourceCrackFace};
@@ -270,7 +274,8 @@ bool knFieldQuery_Penetration(knFieldQuery* query, knVec3 p, knFieldContact* con
     {
         return false;
     }
-    knQueryPenetration(query, p, &point, contact);
+    knGridSample sample = knDistanceGrid_Sample(&query->field->grid, p);
+    knQueryPenetration(query, p, &point, &sample, 0.0f, contact);
     return true;
 }
 

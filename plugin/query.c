@@ -104,7 +104,7 @@ void knQueryRun_Add(knQueryRun* run, const knQueryWalk* walk, knVec3 p,
 static void TakeContacts(knQueryRun* run, const knQueryWalk* walk, const knVisits8* visits,
                          uint32_t base)
 {
-    uint8_t found = visits->inside | visits->near;
+    uint8_t found = visits->found;
     for (uint32_t i = 0; found >> i != 0 && !run->isStopped; ++i)
     {
         if (found >> i & 1)
@@ -126,6 +126,7 @@ static void TestLanes(knQueryRun* run, knQueryWalk* walk, uint32_t base)
     visits.mask = (uint8_t)((1u << count) - 1);
     visits.first = 0;
     visits.margin = run->isDeep ? 0.0f : run->margin;
+    visits.depth = run->isDeep ? run->epsilon : 0.0f;
     for (uint32_t i = 0; i < LANES; ++i)
     {
         // lanes that are not in use repeat the last one
@@ -142,7 +143,7 @@ static void TestLanes(knQueryRun* run, knQueryWalk* walk, uint32_t base)
         visits.reach[i] = radius > 0.0f ? (reach > 0.0f ? reach : 0.0f) : -1.0f;
     }
     knFieldQuery_Visit8(&walk->field, &visits);
-    if (visits.inside | visits.near)
+    if (visits.found)
     {
         TakeContacts(run, walk, &visits, base);
     }

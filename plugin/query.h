@@ -66,7 +66,7 @@ typedef struct knQueryCounters
     uint64_t visits; // nodes of the trees, points that come again included
     uint64_t points; // met for the first time
     uint64_t edges;  // tested beyond their boxes
-    uint64_t found;  // contacts, also those that did not fit or were not deep enough
+    uint64_t found;  // contacts, also those that did not fit
     uint64_t kept;
     knFieldCounters fields[2]; // against the field of the other piece, by sampled side
 } knQueryCounters;
