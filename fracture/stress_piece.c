@@ -190,6 +190,9 @@ static bool Allocate(Ritz* ritz)
     knArena* arena = ritz->task->arena;
     size_t n = ritz->n;
     ritz->moments = knArena_Allocate(arena, 1, sizeof *ritz->moments);
+    const int* counts = ritz->grid.counts;
+    ritz->grid.cells =
+        knArena_Allocate(arena, (size_t)(counts[0] * counts[1] * counts[2]), sizeof(knMoments));
     ritz->elastic = knArena_Allocate(arena, n * n, sizeof(double));
     bool isHeld = ritz->task->def->anchorCount > 0;
     ritz->stiffness = isHeld ? knArena_Allocate(arena, n * n, sizeof(double)) : ritz->elastic;
@@ -200,8 +203,8 @@ static bool Allocate(Ritz* ritz)
     ritz->loads = knArena_Allocate(arena, ritz->task->def->impactCount * n, sizeof(double));
     ritz->steady = knArena_Allocate(arena, n, sizeof(double));
     ritz->scratch = knArena_Allocate(arena, MOTION_VECTORS * n, sizeof(double));
-    return ritz->moments && ritz->elastic && ritz->stiffness && ritz->factor && ritz->mass &&
-           ritz->states && ritz->loads && ritz->steady && ritz->scratch;
+    return ritz->moments && ritz->grid.cells && ritz->elastic && ritz->stiffness && ritz->factor &&
+           ritz->mass && ritz->states && ritz->loads && ritz->steady && ritz->scratch;
 }
 
 size_t knStress_PieceBytes(const knStressDef* def)
@@ -209,8 +212,8 @@ size_t knStress_PieceBytes(const knStressDef* def)
     size_t n = MAX_UNKNOWNS;
     size_t matrices = (def->anchorCount > 0 ? 3 : 2) * n * n + MAX_MONOMIALS * MAX_MONOMIALS;
     size_t vectors = n * (MAX_STEPS + def->impactCount + 1 + MOTION_VECTORS);
-    return sizeof(Moments3) + 8 * (matrices + vectors) +
-           MAX_MONOMIALS * KN_STRESS_TIMES * 3 * sizeof(float) + 10 * (size_t)KN_CACHE_LINE;
+    return sizeof(Moments3) + MAX_CELLS * sizeof(knMoments) + 8 * (matrices + vectors) +
+           MAX_MONOMIALS * KN_STRESS_TIMES * 3 * sizeof(float) + 11 * (size_t)KN_CACHE_LINE;
 }
 
 knResult knStress_SolvePiece(StressTask* task)
@@ -223,6 +226,7 @@ knResult knStress_SolvePiece(StressTask* task)
     {
         return kn_errorMemory;
     }
+    knStress_FillCells(&ritz);
     knStress_AddMoments(&ritz);
     knStress_Assemble(&ritz);
     knStress_AddAnchors(&ritz);

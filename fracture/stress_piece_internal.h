@@ -12,6 +12,8 @@
 #define MAX_POWERS     (2 * MAX_DEGREE + 1)
 #define MAX_STEPS      24
 #define MAX_MOMENTS    512
+#define MAX_CELLS      4096
+#define GRID_REACH     2.4 // of the grid, in half sides of the piece's box
 #define MOTION_VECTORS 6
 
 // The space of polynomials: x^a y^b z^c with a + b + c <= limit[0], b + c <= limit[1] and
@@ -36,8 +38,17 @@ typedef struct Moments3
     uint16_t rows[MAX_POWERS][MAX_POWERS]; // [k][j]: where x^0 y^j z^k stands
     double sums[MAX_MOMENTS];
     uint32_t count;
-    uint32_t pointCount; // quadrature points seen
 } Moments3;
+
+// The volume by cells of a grid over the frame: what the tetrahedra of a cell sum up to. Every
+// moment then costs by cells and not by tetrahedra.
+typedef struct CellGrid
+{
+    int counts[3];
+    double sizes[3];
+    knMoments* cells;
+    uint32_t partCount; // tetrahedra that were added
+} CellGrid;
 
 typedef struct Ritz
 {
@@ -45,6 +56,7 @@ typedef struct Ritz
     PieceFrame frame;
     PolySpace space;
     Moments3* moments;
+    CellGrid grid;
     uint32_t n;        // unknowns: three per monomial
     double* stiffness; // n x n, with what the anchors hold
     double* elastic;   // n x n, without
@@ -59,10 +71,15 @@ typedef struct Ritz
     double* scratch; // MOTION_VECTORS n
 } Ritz;
 
-// Moments: stress_moments.c
+// Frame and polynomials: stress_frame.c
 void knStress_ChooseSpace(Ritz* ritz);
-void knStress_AddMoments(Ritz* ritz);
 knDVec3 knStress_ToFrame(const PieceFrame* frame, knDVec3 point);
+
+// Cells: stress_cells.c
+void knStress_FillCells(Ritz* ritz);
+
+// Moments: stress_moments.c
+void knStress_AddMoments(Ritz* ritz);
 
 // Matrices: stress_ritz.c
 void knStress_Assemble(Ritz* ritz);

@@ -158,6 +158,25 @@ void knStress_Factor(double* matrix, uint32_t n)
     }
 }
 
+// Four sums side by side, always in the same order: one alone would wait for itself.
+static double Dot(const double* a, const double* b, uint32_t n)
+{
+    double s[4] = {0.0, 0.0, 0.0, 0.0};
+    uint32_t i = 0;
+    for (; i + 4 <= n; i += 4)
+    {
+        for (uint32_t k = 0; k < 4; ++k)
+        {
+            s[k] += a[i + k] * b[i + k];
+        }
+    }
+    for (; i < n; ++i)
+    {
+        s[0] += a[i] * b[i];
+    }
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
 void knStress_Backsolve(const double* matrix, uint32_t n, double* x)
 {
     for (uint32_t k = 0; k < n; ++k)
@@ -171,11 +190,7 @@ void knStress_Backsolve(const double* matrix, uint32_t n, double* x)
     for (uint32_t k = n; k-- > 0;)
     {
         const double* row = matrix + (size_t)k * n;
-        double sum = row[k] > 0.0 ? x[k] / row[k] : 0.0;
-        for (uint32_t j = k + 1; j < n && row[k] > 0.0; ++j)
-        {
-            sum -= row[j] * x[j];
-        }
-        x[k] = sum;
+        double known = Dot(row + k + 1, x + k + 1, n - k - 1);
+        x[k] = row[k] > 0.0 ? x[k] / row[k] - known : 0.0;
     }
 }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Zlib
+#include "fracture/stress_piece_internal.h"
+
+#include <string.h>
+
+#define MAX_HALVINGS 9
+
+static int CellAlong(const CellGrid* grid, int axis, double x)
+{
+    int i = (int)((x + GRID_REACH) / grid->sizes[axis]);
+    int last = grid->counts[axis] - 1;
+    // what reaches beyond the grid counts in the outermost cell, at its right place
+    return x < -GRID_REACH ? 0 : i > last ? last : i;
+}
+
+static void AddPart(CellGrid* grid, const knDVec3 r[4])
+{
+    knDVec3 c = knDScale(0.25, knDAdd(knDAdd(r[0], r[1]), knDAdd(r[2], r[3])));
+    int x = CellAlong(grid, 0, c.x);
+    int y = CellAlong(grid, 1, c.y);
+    int z = CellAlong(grid, 2, c.z);
+    knMoments_AddTet(&grid->cells[(z * grid->counts[1] + y) * grid->counts[0] + x], r);
+    grid->partCount += 1;
+}
+
+// The edge that is longest, counted in cells.
+static double LongestEdge(const CellGrid* grid, const knDVec3 r[4], int ends[2])
+{
+    double longest = 0.0;
+    for (int e = 0; e < 6; ++e)
+    {
+        knDVec3 v = knDSub(r[knTetEdgeCorners[e][1]], r[knTetEdgeCorners[e][0]]);
+        double x = v.x / grid->sizes[0];
+        double y = v.y / grid->sizes[1];
+        double z = v.z / grid->sizes[2];
+        double length2 = x * x + y * y + z * z;
+        if (length2 > longest)
+        {
+            longest = length2;
+            ends[0] = knTetEdgeCorners[e][0];
+            ends[1] = knTetEdgeCorners[e][1];
+        }
+    }
+    return longest;
+}
+
+// Large tetrahedra are halved until they are about as small as the cells.
+static void AddTet(CellGrid* grid, const knDVec3 r[4], int depth)
+{
+    int ends[2] = {0, 1};
+    if (depth >= MAX_HALVINGS || LongestEdge(grid, r, ends) < 3.0 * 3.0)
+    {
+        AddPart(grid, r);
+        return;
+    }
+    knDVec3 middle = knDScale(0.5, knDAdd(r[ends[0]], r[ends[1]]));
+    for (int side = 0; side < 2; ++side)
+    {
+        knDVec3 half[4] = {r[0], r[1], r[2], r[3]};
+        half[ends[side]] = middle;
+        AddTet(grid, half, depth + 1);
+    }
+}
+
+static bool HoldsFirst(const knRegionFace* face)
+{
+    bool holds = false;
+    for (int i = 0; i < face->count; ++i)
+    {
+        holds |= face->loop[i] == 0;
+    }
+    return holds;
+}
+
+static void AddRegion(Ritz* ritz, uint32_t tet, uint8_t mask)
+{
+    knTetRegion region;
+    knCutStore_Region(ritz->task->def->set->store, ritz->task->mesh, tet, mask, &region);
+    knDVec3 points[KN_MAX_REGION_VERTICES];
+    for (int i = 0; i < region.vertexCount; ++i)
+    {
+        points[i] = knStress_ToFrame(&ritz->frame, knToDouble(region.vertices[i].position));
+    }
+    for (int f = 0; f < region.faceCount; ++f)
+    {
+        const knRegionFace* face = &region.faces[f];
+        for (int i = 1; i + 1 < face->count && !HoldsFirst(face); ++i)
+        {
+            const knDVec3 r[4] = {points[0], points[face->loop[0]], points[face->loop[i]],
+                                  points[face->loop[i + 1]]};
+            AddTet(&ritz->grid, r, 0);
+        }
+    }
+}
+
+static void AddStar(Ritz* ritz, uint32_t node)
+{
+    const knStressDef* def = ritz->task->def;
+    const knCutMesh* c = def->set->cutMesh;
+    const knTetMesh* mesh = ritz->task->mesh;
+    for (uint32_t k = c->nodeTetStarts[node]; k < c->nodeTetStarts[node + 1]; ++k)
+    {
+        uint32_t tet = c->nodeTets[k];
+        const uint32_t* v = mesh->tets[tet].v;
+        uint8_t mask = knCutStore_Mask(def->set->store, mesh, tet, def->fragment);
+        int first = mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
+        // once for each tetrahedron: from the first of its corners that is ours
+        if (v[first] == node && mask == 0xF && def->set->store->tetCuts[tet] == KN_NONE)
+        {
+            knDVec3 r[4];
+            for (int i = 0; i < 4; ++i)
+            {
+                r[i] = knStress_ToFrame(&ritz->frame, knToDouble(mesh->nodes[v[i]]));
+            }
+            AddTet(&ritz->grid, r, 0);
+        }
+        else if (v[first] == node)
+        {
+            AddRegion(ritz, tet, mask);
+        }
+    }
+}
+
+void knStress_FillCells(Ritz* ritz)
+{
+    CellGrid* grid = &ritz->grid;
+    size_t count = (size_t)(grid->counts[0] * grid->counts[1] * grid->counts[2]);
+    memset(grid->cells, 0, count * sizeof *grid->cells);
+    for (uint32_t i = 0; i < ritz->task->nodeCount; ++i)
+    {
+        AddStar(ritz, ritz->task->nodes[i]);
+    }
+    ritz->task->result.workUnits += 64 * (uint64_t)grid->partCount;
+}
