@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Zlib
 #include "fracture/stress_piece_internal.h"
 
+#include <simde/x86/sse2.h>
 #include <string.h>
 
 static void LayOutMoments(Moments3* m, const PolySpace* space)
@@ -11,39 +12,67 @@ static void LayOutMoments(Moments3* m, const PolySpace* space)
         for (int j = 0; j + k <= 2 * space->limit[1]; ++j)
         {
             m->rows[k][j] = (uint16_t)m->count;
-            m->count += (uint32_t)(2 * space->limit[0] - j - k + 1);
+            // even lengths: rows are summed in pairs
+            m->count += (uint32_t)((2 * space->limit[0] - j - k + 2) & ~1);
         }
     }
 }
 
-static void AddPoint(Moments3* m, const PolySpace* space, knDVec3 p, double weight)
+// Powers of the coordinates of a cell's eight points.
+typedef struct CellPoints
 {
-    double x[MAX_POWERS];
-    double y[MAX_POWERS];
-    x[0] = 1.0;
-    y[0] = 1.0;
-    for (int i = 1; i <= 2 * space->limit[0]; ++i)
+    double x[8][MAX_POWERS + 1]; // one more: rows are summed in pairs
+    double y[MAX_POWERS][8];
+    double z[8]; // weight times the power at work
+} CellPoints;
+
+static void AddRow(double* row, int count, const double (*x)[MAX_POWERS + 1], const double* yz)
+{
+    for (int i = 0; i < count; i += 2)
     {
-        x[i] = x[i - 1] * p.x;
+        simde__m128d sum = simde_mm_loadu_pd(row + i);
+        for (int p = 0; p < 8; ++p)
+        {
+            simde__m128d term =
+                simde_mm_mul_pd(simde_mm_set1_pd(yz[p]), simde_mm_loadu_pd(x[p] + i));
+            sum = simde_mm_add_pd(sum, term);
+        }
+        simde_mm_storeu_pd(row + i, sum);
     }
-    for (int i = 1; i <= 2 * space->limit[1]; ++i)
+}
+
+static void AddPoints(Moments3* m, const PolySpace* space, CellPoints* points,
+                      const double (*at)[3])
+{
+    for (int p = 0; p < 8; ++p)
     {
-        y[i] = y[i - 1] * p.y;
+        points->x[p][0] = 1.0;
+        points->y[0][p] = 1.0;
+        for (int i = 1; i <= MAX_POWERS; ++i)
+        {
+            points->x[p][i] = points->x[p][i - 1] * at[p][0];
+        }
+        for (int i = 1; i <= 2 * space->limit[1]; ++i)
+        {
+            points->y[i][p] = points->y[i - 1][p] * at[p][1];
+        }
     }
-    double z = weight;
     for (int k = 0; k <= 2 * space->limit[2]; ++k)
     {
         for (int j = 0; j + k <= 2 * space->limit[1]; ++j)
         {
-            double yz = y[j] * z;
-            double* row = m->sums + m->rows[k][j];
-            int last = 2 * space->limit[0] - j - k;
-            for (int i = 0; i <= last; ++i)
+            double yz[8];
+            for (int p = 0; p < 8; ++p)
             {
-                row[i] += yz * x[i];
+                yz[p] = points->y[j][p] * points->z[p];
             }
+            AddRow(m->sums + m->rows[k][j], 2 * space->limit[0] - j - k + 1,
+                   (const double(*)[MAX_POWERS + 1]) points->x, yz);
         }
-        z *= p.z;
+        for (int p = 0; p < 8; ++p)
+        {
+            points->z[p] *= at[p][2];
+        }
     }
 }
 
@@ -69,15 +98,19 @@ static void AddCell(Ritz* ritz, const knMoments* cell)
                       cell->second.xz / volume - c.x * c.z, cell->second.yz / volume - c.y * c.z};
     double l[6];
     Root(&spread, l);
+    CellPoints points;
+    double at[8][3];
     for (int i = 0; i < 8; ++i)
     {
         double x = i & 1 ? 1.0 : -1.0;
         double y = i & 2 ? 1.0 : -1.0;
         double z = i & 4 ? 1.0 : -1.0;
-        knDVec3 p = {c.x + l[0] * x, c.y + l[1] * x + l[3] * y,
-                     c.z + l[2] * x + l[4] * y + l[5] * z};
-        AddPoint(ritz->moments, &ritz->space, p, volume / 8.0);
+        at[i][0] = c.x + l[0] * x;
+        at[i][1] = c.y + l[1] * x + l[3] * y;
+        at[i][2] = c.z + l[2] * x + l[4] * y + l[5] * z;
+        points.z[i] = volume / 8.0;
     }
+    AddPoints(ritz->moments, &ritz->space, &points, (const double(*)[3])at);
     ritz->task->result.workUnits += 8 * (uint64_t)ritz->moments->count;
 }
 
