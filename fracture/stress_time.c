@@ -47,11 +47,17 @@ uint32_t knStress_PickTimes(const double* energies, uint32_t count, uint32_t* pi
         best = energies[k] > energies[best] ? k : best;
     }
     uint32_t wanted = count < KN_STRESS_TIMES ? count : KN_STRESS_TIMES;
+    uint32_t found = 0;
     for (uint32_t k = 0; k < wanted; ++k)
     {
         uint32_t first = k * count / wanted;
         uint32_t end = (k + 1) * count / wanted;
-        picks[k] = best >= first && best < end ? best : (first + end) / 2;
+        uint32_t pick = best >= first && best < end ? best : (first + end) / 2;
+        // a seventh of the stress of the best moment is no peak anywhere
+        if (energies[pick] >= 0.02 * energies[best])
+        {
+            picks[found++] = pick;
+        }
     }
-    return wanted;
+    return found;
 }

@@ -203,7 +203,7 @@ static void StressIsTheSumOverTheModes(void** state)
     FreeWorld(&world);
 }
 
-// No node is pulled much more at any other time of the first swing.
+// No node that matters is pulled much more at any other time of the first swing.
 static void FewTimesCatchTheLargestTension(void** state)
 {
     (void)state;
@@ -240,14 +240,26 @@ static void FewTimesCatchTheLargestTension(void** state)
                 dense[i] = fmax(dense[i], LargestOf(tensor));
             }
         }
-        double worst = 1.0;
-        double sum = 0.0;
+        double largest = 0.0;
         for (uint32_t i = 0; i < SAMPLES; ++i)
         {
-            double ratio = (double)r.nodes[5 * i].tension / dense[i];
-            worst = fmin(worst, ratio);
-            sum += ratio / SAMPLES;
+            largest = fmax(largest, dense[i]);
         }
+        double worst = 1.0;
+        double sum = 0.0;
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < SAMPLES; ++i)
+        {
+            // where it is pulled as much as to matter
+            if (dense[i] > 0.25 * largest)
+            {
+                double ratio = (double)r.nodes[5 * i].tension / dense[i];
+                worst = fmin(worst, ratio);
+                sum += ratio;
+                count += 1;
+            }
+        }
+        sum /= count;
         print_message("hit of %g s: %.3f of the tension of 60 times, at worst %.3f\n",
                       (double)hit.duration, sum, worst);
         assert_true(sum > 0.95 && sum < 1.05);
