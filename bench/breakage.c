@@ -24,6 +24,7 @@ knResult knCookBenchModel(knBenchModel* model, const char* path, uint32_t target
     knCookOptions options = knDefaultCookOptions();
     options.tet.targetTets = targetTets;
     options.tet.maxEdge = maxEdge;
+    options.modes.count = 0;
     knCooked cooked;
     knResult result = knCook(path, &options, NULL, &cooked);
     if (result != kn_success)

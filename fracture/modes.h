@@ -12,9 +12,6 @@
 //
 // the displacement is the sum of q u and the stress is E times the sum of q s over the modes.
 // Slowly loaded, q = (sum of u(k) . f_k) / (E lambda).
-//
-// The last modes of a set are no eigenvectors: they complete what the truncated set leaves out of
-// the answer to slow loads. They are orthogonal to the others in K and M and are used alike.
 
 #include "knap/asset.h"
 

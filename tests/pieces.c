@@ -17,10 +17,11 @@ static void Require(bool condition, const char* what)
     }
 }
 
-static TestModel OpenFile(const char* path)
+static TestModel OpenFile(const char* path, uint32_t modeCount)
 {
     knInitPredicates();
     knCookOptions options = knDefaultCookOptions();
+    options.modes.count = modeCount;
     knCooked cooked;
     TestModel m = {0};
     Require(knCook(path, &options, NULL, &cooked) == kn_success, path);
@@ -31,11 +32,16 @@ static TestModel OpenFile(const char* path)
     return m;
 }
 
-TestModel OpenDemoModel(const char* name)
+TestModel OpenDemoModelWithModes(const char* name, uint32_t modeCount)
 {
     char path[1024];
     snprintf(path, sizeof path, "%s/demos/assets/%s.obj", KN_SOURCE_DIR, name);
-    return OpenFile(path);
+    return OpenFile(path, modeCount);
+}
+
+TestModel OpenDemoModel(const char* name)
+{
+    return OpenDemoModelWithModes(name, 0);
 }
 
 TestModel OpenOffModel(const char* name, const char* text)
@@ -44,7 +50,7 @@ TestModel OpenOffModel(const char* name, const char* text)
     snprintf(path, sizeof path, "%s.off", name);
     FILE* out = fopen(path, "wb");
     Require(out && fputs(text, out) >= 0 && fclose(out) == 0, path);
-    return OpenFile(path);
+    return OpenFile(path, 0);
 }
 
 TestModel OpenBoxModel(const char* name, knVec3 lower, knVec3 upper)

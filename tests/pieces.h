@@ -16,6 +16,9 @@ typedef struct TestModel
 
 TestModel OpenDemoModel(const char* name);
 
+// With so many elastic modes; the others have none, which makes them much quicker to cook.
+TestModel OpenDemoModelWithModes(const char* name, uint32_t modeCount);
+
 // From the text of an OFF file.
 TestModel OpenOffModel(const char* name, const char* text);
 

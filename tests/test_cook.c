@@ -19,11 +19,13 @@ static const PaperObject paperObjects[] = {
     {"shelf", 4652, 10200, 2989}, {"piggy", 9722, 20807, 5870},
 };
 
-static knCooked CookObject(const char* name)
+// Modes take most of the time of cooking; test_modes.c judges them.
+static knCooked CookObject(const char* name, uint32_t modeCount)
 {
     char path[1024];
     snprintf(path, sizeof path, "%s/demos/assets/%s.obj", KN_SOURCE_DIR, name);
     knCookOptions options = knDefaultCookOptions();
+    options.modes.count = modeCount;
     knCooked cooked;
     knResult result = knCook(path, &options, NULL, &cooked);
     if (result != kn_success)
@@ -61,7 +63,7 @@ static void PaperObjectsHaveThePapersSizes(void** state)
     for (size_t i = 0; i < COUNT_OF(paperObjects); ++i)
     {
         const PaperObject* o = &paperObjects[i];
-        knCooked cooked = CookObject(o->name);
+        knCooked cooked = CookObject(o->name, 0);
         knAsset* asset = NULL;
         assert_int_equal(knCreateAssetInPlace(&asset, cooked.bytes, cooked.size, NULL), kn_success);
         AssertWithin(knAsset_Surface(asset)->triangleCount, o->triangles, 0.25);
@@ -79,13 +81,14 @@ static void PaperObjectsHaveThePapersSizes(void** state)
 static void TheSameInputGivesTheSameBytes(void** state)
 {
     (void)state;
-    knCooked a = CookObject("brick"), b = CookObject("brick");
+    knCooked a = CookObject("brick", KN_DEFAULT_MODE_COUNT);
+    knCooked b = CookObject("brick", KN_DEFAULT_MODE_COUNT);
     assert_int_equal(a.size, b.size);
     assert_memory_equal(a.bytes, b.bytes, a.size);
     knDestroyCooked(&a);
     knDestroyCooked(&b);
-    a = CookObject("plate");
-    b = CookObject("plate");
+    a = CookObject("plate", 0);
+    b = CookObject("plate", 0);
     assert_int_equal(a.size, b.size);
     assert_memory_equal(a.bytes, b.bytes, a.size);
     knDestroyCooked(&a);
@@ -172,7 +175,7 @@ static void ScaleAndMaterialGiveTheMass(void** state)
 static void TextureCoordinatesAndNormalsSurvive(void** state)
 {
     (void)state;
-    knCooked cooked = CookObject("brick");
+    knCooked cooked = CookObject("brick", 0);
     knAsset* asset = NULL;
     assert_int_equal(knCreateAssetInPlace(&asset, cooked.bytes, cooked.size, NULL), kn_success);
     const knSurfaceMesh* s = knAsset_Surface(asset);
@@ -207,6 +210,8 @@ static void EveryAllocationFailureIsSurvived(void** state)
     fputs(CUBE_OFF, out);
     fclose(out);
     knCookOptions options = knDefaultCookOptions();
+    options.modes.count = 2;
+    options.modes.rules[options.modes.ruleCount++] = (knAnchorRule){kn_anchorBelow, {0.1}};
     for (size_t n = 1;; ++n)
     {
         knMemoryTracker tracker;

@@ -50,6 +50,7 @@ static int LoadObjects(void** state)
         char path[512];
         snprintf(path, sizeof path, "%s/demos/assets/%s.obj", KN_SOURCE_DIR, o->name);
         knCookOptions options = knDefaultCookOptions();
+        options.modes.count = 0;
         if (knCook(path, &options, NULL, &o->cooked) != kn_success ||
             knCreateAssetInPlace(&o->asset, o->cooked.bytes, o->cooked.size, NULL) != kn_success)
         {

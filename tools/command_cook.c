@@ -21,6 +21,10 @@ static void PrintHelp(void)
            "  --target N           aim for N tetrahedra\n"
            "  --material NAME      ceramic (default), glass, stone, brick, ice or plaster\n"
            "  --density D          kg/m^3 (default: the material's)\n"
+           "  --modes N            elastic modes to store, 0 for none (default %d)\n"
+           "  --poisson NU         Poisson's ratio of the modes, 0 to 0.45 (default %g)\n"
+           "  --anchor WHERE       nodes that hold the object: below=Y, above=Y (metres, y up) or\n"
+           "                       box=x,y,z,x,y,z; several add up\n"
            "  --recenter           move the middle of the mesh to the origin\n"
            "  --crease A           edges sharper than A degrees stay sharp where the file has no\n"
            "                       normals (default 60)\n" KN_MESH_HELP
@@ -28,7 +32,8 @@ static void PrintHelp(void)
            "  --quiet              no progress display\n"
            "  --help               this text\n\n"
            "exit codes: 0 cooked, 1 wrong arguments, 2 unreadable, 3 the mesh is unfit,\n"
-           "4 TetGen failed on it, 5 cannot write, 6 out of memory\n");
+           "4 TetGen failed on it, 5 cannot write, 6 out of memory\n",
+           KN_DEFAULT_MODE_COUNT, KN_DEFAULT_POISSON);
 }
 
 typedef struct CookCall
@@ -64,6 +69,8 @@ static void JsonCook(knJson* json, const knCooked* cooked)
     const knTetStats* s = &cooked->tetStats;
     knJson_BeginObject(json, "cook");
     knJson_Number(json, "seconds", cooked->seconds);
+    knJson_Number(json, "modeSeconds", cooked->modeSeconds);
+    knJson_String(json, "modeNote", cooked->modeNote);
     knJson_Number(json, "surfaceVolume", cooked->surfaceVolume);
     knJson_Count(json, "tetgenRuns", (unsigned long long)s->runCount);
     knJson_Number(json, "radiusEdge", s->radiusEdge);
@@ -93,7 +100,11 @@ static void PrintCook(const CookCall* call, const knCooked* cooked, const knAsse
                s->longestInterior, s->maxEdge,
                coarse ? "; the surface itself is coarser than that" : "");
     }
-    printf("  cooked in %.2f s\n", cooked->seconds);
+    if (cooked->modeNote[0])
+    {
+        printf("  warning: no elastic modes: %s\n", cooked->modeNote);
+    }
+    printf("  cooked in %.2f s, %.2f s of it for modes\n", cooked->seconds, cooked->modeSeconds);
 }
 
 // Says what was written by reading the very bytes back.
@@ -138,6 +149,8 @@ static knExit ExitOf(knResult result, knCookStage stage)
         return kn_exitTetgen;
     case kn_stageWrite:
         return kn_exitUnwritable;
+    case kn_stageModes:
+        return result == kn_errorArgument ? kn_exitUsage : kn_exitInternal;
     default:
         return result == kn_errorMesh ? kn_exitUnfit : kn_exitInternal;
     }
@@ -181,6 +194,22 @@ static int Cook(CookCall* call)
     return code;
 }
 
+static bool TakeAnchor(knModeOptions* modes, const char* argument)
+{
+    if (modes->ruleCount == KN_MAX_ANCHOR_RULES)
+    {
+        knUsageError("cook", "more than %d anchors", KN_MAX_ANCHOR_RULES);
+        return false;
+    }
+    if (knParseAnchorRule(argument, &modes->rules[modes->ruleCount]) != kn_success)
+    {
+        knUsageError("cook", "%s", knLastError());
+        return false;
+    }
+    ++modes->ruleCount;
+    return true;
+}
+
 static bool TakeOption(CookCall* call, int option, const char* argument)
 {
     double number = 0.0;
@@ -205,6 +234,15 @@ static bool TakeOption(CookCall* call, int option, const char* argument)
         return true;
     case 'D':
         return knParseNumber("cook", "--density", argument, 1e-6, 1e6, &call->density);
+    case 'k':
+        good = knParseNumber("cook", "--modes", argument, 0.0, KN_MAX_MODES, &number);
+        call->options.modes.count = (uint32_t)number;
+        return good;
+    case 'p':
+        return knParseNumber("cook", "--poisson", argument, 0.0, 0.45,
+                             &call->options.modes.poisson);
+    case 'a':
+        return TakeAnchor(&call->options.modes, argument);
     case 'R':
         call->options.recenter = true;
         return true;
@@ -260,6 +298,9 @@ int knCommandCook(int argc, char** argv)
                                             {"target", required_argument, NULL, 'N'},
                                             {"material", required_argument, NULL, 'M'},
                                             {"density", required_argument, NULL, 'D'},
+                                            {"modes", required_argument, NULL, 'k'},
+                                            {"poisson", required_argument, NULL, 'p'},
+                                            {"anchor", required_argument, NULL, 'a'},
                                             {"recenter", no_argument, NULL, 'R'},
                                             {"crease", required_argument, NULL, 'A'},
                                             {"json", no_argument, NULL, 'j'},

@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <getopt.h>
+#include <math.h>
 
 static void PrintHelp(void)
 {
@@ -49,6 +50,86 @@ static void JsonSections(knJson* json, const knAsset* asset)
     knJson_EndArray(json);
 }
 
+// Of a mode in the asset's material, Hz; 0 when its stiffness is not known.
+static double Frequency(const knAsset* asset, const knModeSet* set, uint32_t mode)
+{
+    const knAssetInfo* info = knAsset_Info(asset);
+    const knMaterial* material = knFindMaterialPreset(info->material);
+    const double twoPi = 6.283185307179586;
+    return material
+               ? sqrt((double)set->eigenvalues[mode] * material->youngsModulus / info->density) /
+                     twoPi
+               : 0.0;
+}
+
+#define SHOWN_FREQUENCIES 6
+
+static void JsonModes(knJson* json, const knAsset* asset, bool anchored)
+{
+    knModeSet set;
+    double frequencies[SHOWN_FREQUENCIES] = {0};
+    if (knOpenModes(&set, asset, anchored) != kn_success || set.modeCount == 0)
+    {
+        return;
+    }
+    int shown = 0;
+    for (uint32_t m = 0; m < set.modeCount && m < SHOWN_FREQUENCIES; ++m)
+    {
+        frequencies[shown++] = Frequency(asset, &set, m);
+    }
+    knJson_BeginObject(json, anchored ? "anchoredModes" : "modes");
+    knJson_Count(json, "count", set.modeCount);
+    knJson_Number(json, "poisson", (double)set.poisson);
+    knJson_Numbers(json, "frequencies", frequencies, shown);
+    knJson_EndObject(json);
+}
+
+static void PrintModes(FILE* out, const knAsset* asset, bool anchored)
+{
+    knModeSet set;
+    const char* name = anchored ? "held modes" : "modes     ";
+    if (knOpenModes(&set, asset, anchored) != kn_success)
+    {
+        fprintf(out, "  %s not usable: %s\n", name, knLastError());
+    }
+    else if (set.modeCount > 0)
+    {
+        fprintf(out, "  %s  %10u  ", name, set.modeCount);
+        double first = Frequency(asset, &set, 0);
+        for (uint32_t m = 0; first > 0.0 && m < set.modeCount && m < SHOWN_FREQUENCIES; ++m)
+        {
+            fprintf(out, "%s%.4g", m > 0 ? ", " : "(", Frequency(asset, &set, m));
+        }
+        fprintf(out, "%s\n", first > 0.0 ? ", ... Hz)" : "");
+    }
+}
+
+static void PrintElastic(FILE* out, const knAsset* asset)
+{
+    knAnchors anchors;
+    if (knOpenAnchors(&anchors, asset) != kn_success)
+    {
+        fprintf(out, "  anchors     not usable: %s\n", knLastError());
+    }
+    else if (anchors.count > 0)
+    {
+        fprintf(out, "  anchors     %10u  points\n", anchors.count);
+    }
+    PrintModes(out, asset, false);
+    PrintModes(out, asset, true);
+}
+
+static void JsonElastic(knJson* json, const knAsset* asset)
+{
+    knAnchors anchors;
+    if (knOpenAnchors(&anchors, asset) == kn_success)
+    {
+        knJson_Count(json, "anchors", anchors.count);
+    }
+    JsonModes(json, asset, false);
+    JsonModes(json, asset, true);
+}
+
 void knJsonAsset(knJson* json, const knAsset* asset)
 {
     const knAssetInfo* info = knAsset_Info(asset);
@@ -77,6 +158,7 @@ void knJsonAsset(knJson* json, const knAsset* asset)
     knJson_Numbers(json, "lower", (const double[3]){low.x, low.y, low.z}, 3);
     knJson_Numbers(json, "upper", (const double[3]){high.x, high.y, high.z}, 3);
     knJson_EndObject(json);
+    JsonElastic(json, asset);
     knJson_Count(json, "bytes", FileBytes(asset));
     JsonSections(json, asset);
 }
@@ -99,6 +181,7 @@ void knPrintAsset(FILE* out, const knAsset* asset, const char* path)
             info->material[0] ? info->material : "no named material", info->density);
     fprintf(out, "  centre      (%.6g, %.6g, %.6g) m\n", info->center.x, info->center.y,
             info->center.z);
+    PrintElastic(out, asset);
     fprintf(out, "  sections   ");
     for (int i = 0; i < knAsset_SectionCount(asset); ++i)
     {

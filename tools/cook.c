@@ -11,6 +11,18 @@
 #include <stdio.h>
 #include <time.h>
 
+// What stands where among the sections; those without bytes are not written.
+enum
+{
+    treeSection,
+    locatorSection,
+    gridSection,
+    anchorSection,
+    freeSection,
+    heldSection,
+    SECTION_COUNT
+};
+
 // The parts of one run; whatever happens, all of them are destroyed at its end.
 typedef struct Kitchen
 {
@@ -20,7 +32,7 @@ typedef struct Kitchen
     knSoup surface;
     knTetSoup tets;
     knCookedMesh mesh;
-    knAssetSection sections[3]; // field, locator, tree; their bytes are the allocator's
+    knAssetSection sections[SECTION_COUNT]; // their bytes are the allocator's
 } Kitchen;
 
 knCookOptions knDefaultCookOptions(void)
@@ -29,6 +41,7 @@ knCookOptions knDefaultCookOptions(void)
         .import = {.scale = 1.0, .limits = {.seconds = 120.0, .megabytes = 8192}},
         .doctor = knDefaultDoctorOptions(),
         .tet = knDefaultTetOptions(),
+        .modes = knDefaultModeOptions(),
         .material = *knFindMaterialPreset("ceramic"),
         .creaseDegrees = 60.0f,
     };
@@ -39,7 +52,7 @@ knCookOptions knDefaultCookOptions(void)
 const char* knCookStageName(knCookStage stage)
 {
     static const char* const names[kn_stageCount] = {"import", "diagnose", "tetrahedralize",
-                                                     "encode", "write"};
+                                                     "modes",  "encode",   "write"};
     return (unsigned)stage < kn_stageCount ? names[stage] : "unknown stage";
 }
 
@@ -134,7 +147,8 @@ static knResult CookTree(Kitchen* k)
     void* bytes = NULL;
     size_t size = 0;
     knResult result = knEncodeSphereTree(&k->mesh.tetMesh, &k->cooked->allocator, &bytes, &size);
-    k->sections[0] = (knAssetSection){KN_TAG_SPHERE_TREE, KN_SPHERE_TREE_VERSION, bytes, size};
+    k->sections[treeSection] =
+        (knAssetSection){KN_TAG_SPHERE_TREE, KN_SPHERE_TREE_VERSION, bytes, size};
     return result;
 }
 
@@ -144,7 +158,7 @@ static knResult CookField(Kitchen* k)
     void* bytes = NULL;
     size_t size = 0;
     knResult result = knCookTetLocator(&k->mesh.tetMesh, a, &bytes, &size);
-    k->sections[1] = (knAssetSection){KN_LOCATOR_TAG, KN_LOCATOR_VERSION, bytes, size};
+    k->sections[locatorSection] = (knAssetSection){KN_LOCATOR_TAG, KN_LOCATOR_VERSION, bytes, size};
     knTetLocator locator;
     result = result == kn_success ? knOpenTetLocator(&locator, &k->mesh.tetMesh, bytes, size, a)
                                   : result;
@@ -165,33 +179,66 @@ static knResult CookField(Kitchen* k)
     knDestroyTaskPool(pool);
     if (result == kn_success)
     {
-        k->sections[2] = (knAssetSection){KN_GRID_TAG, KN_GRID_VERSION, bytes, size};
+        k->sections[gridSection] = (knAssetSection){KN_GRID_TAG, KN_GRID_VERSION, bytes, size};
     }
     return result;
+}
+
+// Free modes, and the held ones where something holds the object.
+static knResult CookModes(Kitchen* k)
+{
+    const knModeOptions* o = &k->options->modes;
+    const knAllocator* a = &k->cooked->allocator;
+    double start = Now();
+    EnterStage(k, kn_stageModes);
+    knAssetSection* anchors = &k->sections[anchorSection];
+    knResult result = knCookAnchors(&k->mesh.tetMesh, o, a, anchors);
+    for (int held = 0; result == kn_success && o->count > 0 && held <= (anchors->size > 0); ++held)
+    {
+        knModeJob job = {.mesh = &k->mesh.tetMesh,
+                         .options = o,
+                         .anchors = held ? anchors : NULL,
+                         .limits = k->options->import.limits};
+        result = knCookModes(&job, a, &k->sections[held ? heldSection : freeSection],
+                             k->cooked->modeNote);
+    }
+    k->cooked->modeSeconds = Now() - start;
+    return result;
+}
+
+static knResult CookSections(Kitchen* k)
+{
+    EnterStage(k, kn_stageEncode);
+    knResult result = knSoup_MakeNormals(&k->surface, k->options->creaseDegrees);
+    result = result == kn_success ? knMakeCookedMesh(&k->mesh, &k->surface, &k->tets) : result;
+    result = result == kn_success ? CookTree(k) : result;
+    result = result == kn_success ? CookField(k) : result;
+    return result == kn_success ? CookModes(k) : result;
 }
 
 static knResult Encode(Kitchen* k)
 {
     const knCookOptions* o = k->options;
     EnterStage(k, kn_stageEncode);
-    knResult result = knSoup_MakeNormals(&k->surface, o->creaseDegrees);
-    result = result == kn_success ? knMakeCookedMesh(&k->mesh, &k->surface, &k->tets) : result;
-    result = result == kn_success ? CookTree(k) : result;
-    result = result == kn_success ? CookField(k) : result;
-    if (result != kn_success)
-    {
-        return result;
-    }
     k->cooked->surfaceVolume = knSurfaceVolume(k->surface.positions, k->surface.triangles,
                                                (uint32_t)k->surface.triangleCount);
+    knAssetSection sections[SECTION_COUNT];
+    int count = 0;
+    for (int i = 0; i < SECTION_COUNT; ++i)
+    {
+        if (k->sections[i].size > 0)
+        {
+            sections[count++] = k->sections[i];
+        }
+    }
     knAssetDef def = {.source = knFileName(k->path),
                       .material = o->material.name,
                       .density = o->material.density,
                       .surface = &k->mesh.surface,
                       .tetMesh = &k->mesh.tetMesh,
                       .componentCount = k->cooked->report.componentCount,
-                      .sections = k->sections,
-                      .sectionCount = 3};
+                      .sections = sections,
+                      .sectionCount = count};
     return knEncodeAsset(&def, &k->cooked->allocator, &k->cooked->bytes, &k->cooked->size);
 }
 
@@ -203,8 +250,9 @@ knResult knCook(const char* path, const knCookOptions* options, const knAllocato
     Kitchen k = {.path = path, .options = options, .cooked = cooked};
     k.surface = knMakeSoup(&cooked->allocator);
     knResult result = knIsTetFile(path) ? CookTets(&k) : CookSurface(&k);
+    result = result == kn_success ? CookSections(&k) : result;
     result = result == kn_success ? Encode(&k) : result;
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < SECTION_COUNT; ++i)
     {
         knRelease(&cooked->allocator, (void*)k.sections[i].data, (size_t)k.sections[i].size, 1);
     }

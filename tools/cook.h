@@ -5,6 +5,7 @@
 
 #include "doctor.h"
 #include "knap/asset.h"
+#include "modes.h"
 #include "tetrahedralize.h"
 
 typedef enum knCookStage
@@ -12,6 +13,7 @@ typedef enum knCookStage
     kn_stageImport,
     kn_stageDiagnose,
     kn_stageTetrahedralize,
+    kn_stageModes,
     kn_stageEncode,
     kn_stageWrite,
     kn_stageCount
@@ -24,6 +26,7 @@ typedef struct knCookOptions
     knImportOptions import;
     knDoctorOptions doctor;
     knTetOptions tet;
+    knModeOptions modes; // solved under the limits of the import
     knMaterial material;
     bool recenter;       // moves the centre of the bounds to the origin
     float creaseDegrees; // sharper edges get split normals
@@ -39,7 +42,9 @@ typedef struct knCooked
     size_t size;
     knDoctorReport report;
     knTetStats tetStats;
-    double surfaceVolume; // m^3, of the closed surface, by the divergence theorem
+    double modeSeconds;            // spent on elastic modes
+    char modeNote[KN_MAX_MESSAGE]; // why modes are missing that were asked for; else empty
+    double surfaceVolume;          // m^3, of the closed surface, by the divergence theorem
     double seconds;
     knCookStage stage; // the one that failed, or the last
 } knCooked;
