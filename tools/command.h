@@ -25,6 +25,7 @@ int knCommandInfo(int argc, char** argv);
 int knCommandDraw(int argc, char** argv);
 int knCommandField(int argc, char** argv);
 int knCommandBreak(int argc, char** argv);
+int knCommandSelfcollide(int argc, char** argv);
 
 // Prints "knap: ..." and the last message to stderr.
 int knReportFailure(knExit code);

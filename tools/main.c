@@ -23,6 +23,7 @@ static const Command commands[] = {
     {"draw", knCommandDraw, "make a picture of a cooked asset"},
     {"field", knCommandField, "draw the distance field of a cooked asset beside the truth"},
     {"break", knCommandBreak, "hit a cooked asset and write its pieces"},
+    {"selfcollide", knCommandSelfcollide, "find the triangles of a surface that meet"},
 };
 
 static const int commandCount = (int)(sizeof commands / sizeof commands[0]);
@@ -32,7 +33,7 @@ static int PrintHelp(FILE* out)
     fprintf(out, "knap: brittle fracture for games\n\nusage: knap COMMAND [OPTION...]\n\n");
     for (int i = 0; i < commandCount; ++i)
     {
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].purpose);
+        fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].purpose);
     }
     fprintf(out, "\n'knap COMMAND --help' tells more.\n"
                  "This program links TetGen and is under the AGPL; the library that a game links "

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Zlib
+#include "bvh/bvh_kernel_internal.h"
+
+const knBvhKernels knScalarBvhKernels = {
+    .meetBlocks = MeetBlocks,
+    .meetBlockItself = MeetBlockItself,
+    .refitBlock = RefitBlock,
+    .findNormals = FindNormals,
+};

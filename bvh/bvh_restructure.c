@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Zlib
+#include "bvh/bvh_internal.h"
+
+// Rebuilding: everything, or only the parts that lost their quality (FASTCD 5.4). A part within a
+// body is built anew from its triangles; a part above bodies from their roots, which stay whole.
+
+// Work in nanoseconds of one machine, fixed so that every machine decides alike: what a unit of TCS
+// costs a query, and a triangle a build per halving. bench bvh-fastcd measures both.
+#define SELF_COST_WORK 300.0
+#define BUILD_WORK     6.0
+
+#define MIN_PART     64   // triangles; smaller ones are not worth a look
+#define LITTLE_GAIN  0.05 // of the cost: then the part is left alone
+#define REST_COMMITS 16   // for so many commits
+
+static uint32_t FirstUnit(const knBvhScene* s, uint32_t node)
+{
+    while (s->cold[node].body == 0)
+    {
+        node = s->nodes[node].child;
+    }
+    return node;
+}
+
+static uint32_t NextUnit(const knBvhScene* s, uint32_t node, uint32_t top)
+{
+    if (node == top)
+    {
+        return KN_NONE;
+    }
+    return (node & 1) == 0 ? FirstUnit(s, node + 1) : s->cold[node].parent;
+}
+
+// Takes the roots of the bodies below out of the tree and gives back the nodes above them.
+static uint32_t TakeUnits(knBvhScene* s, uint32_t top)
+{
+    uint32_t count = 0;
+    for (uint32_t node = FirstUnit(s, top); node != KN_NONE;)
+    {
+        uint32_t next = NextUnit(s, node, top);
+        const knBvhNode* n = &s->nodes[node];
+        if (s->cold[node].body != 0)
+        {
+            s->units[count] = (knBvhUnit){*n, s->cold[node]};
+            s->parts[count].triangle = count;
+            for (int axis = 0; axis < 3; ++axis)
+            {
+                float center = 0.5f * n->lower[axis] + 0.5f * n->upper[axis];
+                s->parts[count].center[axis] = isfinite(center) ? center : 0.0f;
+            }
+            count += 1;
+        }
+        else
+        {
+            knReleasePair(s, n->child);
+        }
+        node = next;
+    }
+    return count;
+}
+
+static void BuildUnits(knBvhScene* s, uint32_t node, uint32_t begin, uint32_t end)
+{
+    if (end - begin == 1)
+    {
+        const knBvhUnit* unit = &s->units[s->parts[begin].triangle];
+        knPutNode(s, node, &unit->node, &unit->cold);
+        return;
+    }
+    uint32_t middle = begin + (end - begin) / 2;
+    knSelectItems(s->parts, begin, end, middle, knLongestAxis(s->parts, begin, end));
+    uint32_t pair = knAcquireChildren(s, node);
+    BuildUnits(s, pair, begin, middle);
+    BuildUnits(s, pair + 1, middle, end);
+    knRefitNode(s, node);
+    s->cold[node].builtSelfCost = 0.0f;
+}
+
+// All that a rebuild of the whole tree can need.
+knResult knReserveRebuild(knBvhScene* s)
+{
+    size_t triangles = s->triangleSlots - s->freeTriangleCount, bodies = s->bodies.count;
+    knResult result = knReserveLeaves(s, knLeafBound(triangles) + 5 * bodies);
+    result = result == kn_success ? knReserveItems(s, triangles) : result;
+    if (result == kn_success)
+    {
+        result =
+            knGrow(&s->allocator, (void**)&s->parts, &s->partCapacity, bodies, sizeof *s->parts);
+    }
+    if (result == kn_success)
+    {
+        result =
+            knGrow(&s->allocator, (void**)&s->units, &s->unitCapacity, bodies, sizeof *s->units);
+    }
+    return result;
+}
+
+static void RebuildPart(knBvhScene* s, uint32_t node)
+{
+    uint32_t count = knCollectItems(s, node, 0);
+    knReleaseBelow(s, node);
+    knBuildBelow(s, node, 0, count);
+}
+
+void knRebuildAll(knBvhScene* s)
+{
+    for (knId id = knPool_Next(&s->bodies, (knId){0, 0}); !knId_IsNull(id);
+         id = knPool_Next(&s->bodies, id))
+    {
+        if (knGetBody(s, id.index)->node != KN_NONE)
+        {
+            RebuildPart(s, knGetBody(s, id.index)->node);
+        }
+    }
+    if (s->hasRoot && s->cold[0].body == 0)
+    {
+        BuildUnits(s, 0, 0, TakeUnits(s, 0));
+    }
+}
+
+static bool IsAboveBodies(const knBvhScene* s, uint32_t node)
+{
+    // a body's root or a node below one has no body's root beneath it
+    while (!knIsLeaf(&s->nodes[node]) && s->cold[node].body == 0)
+    {
+        node = s->nodes[node].child;
+    }
+    return s->cold[node].body != 0;
+}
+
+static double Halvings(double count)
+{
+    double halvings = 0.0;
+    for (; count > 1.0; count *= 0.5)
+    {
+        halvings += 1.0;
+    }
+    return halvings;
+}
+
+static double BuildWork(const knBvhScene* s, uint32_t node)
+{
+    double count = (double)s->cold[node].triangleCount;
+    return BUILD_WORK * count * Halvings(count);
+}
+
+// What the step is expected to cost apart from restructuring.
+static double StepWork(const knBvhScene* s)
+{
+    return SELF_COST_WORK * (double)s->cold[0].selfCost;
+}
+
+// Rebuilds the part and remembers what came of it.
+static void Restructure(knBvhScene* s, uint32_t node)
+{
+    float before = s->cold[node].selfCost;
+    if (IsAboveBodies(s, node) && s->cold[node].body == 0)
+    {
+        BuildUnits(s, node, 0, TakeUnits(s, node));
+    }
+    else
+    {
+        RebuildPart(s, node);
+    }
+    knRefitAbove(s, node);
+    knBvhCold* c = &s->cold[node];
+    bool gained = c->selfCost < (1.0f - (float)LITTLE_GAIN) * before;
+    c->restUntil = gained ? 0 : s->commitCount + REST_COMMITS;
+    s->restructureCount += 1;
+}
+
+// Both conditions: more to gain than to lose, and not more to lose than the share of a step.
+static bool IsWorthIt(const knBvhScene* s, uint32_t node, double budget)
+{
+    const knBvhCold* c = &s->cold[node];
+    double gain = SELF_COST_WORK * ((double)c->selfCost - (double)c->builtSelfCost);
+    double loss = BuildWork(s, node);
+    return c->builtSelfCost > 0.0f && s->commitCount >= c->restUntil && gain > loss &&
+           loss <= budget;
+}
+
+static uint32_t NextDown(const knBvhScene* s, uint32_t node)
+{
+    while (node != KN_NONE && (node == 0 || (node & 1) != 0))
+    {
+        node = s->cold[node].parent;
+    }
+    return node == KN_NONE ? KN_NONE : node + 1;
+}
+
+void knRestructureSelected(knBvhScene* s)
+{
+    double budget = (double)s->def.restructureShare * StepWork(s);
+    for (uint32_t node = s->hasRoot ? 0 : KN_NONE; node != KN_NONE;)
+    {
+        bool isSmall = s->cold[node].triangleCount < MIN_PART || knIsLeaf(&s->nodes[node]);
+        bool isDone = isSmall;
+        if (!isSmall && IsWorthIt(s, node, budget))
+        {
+            budget -= BuildWork(s, node);
+            Restructure(s, node);
+            isDone = true;
+        }
+        node = isDone ? NextDown(s, node) : s->nodes[node].child;
+    }
+}
+
+// Costs that a later commit is compared with; those of parts that were not built since stay.
+void knRememberCosts(knBvhScene* s)
+{
+    for (uint32_t i = 0; i < s->orderCount; ++i)
+    {
+        knBvhCold* c = &s->cold[s->order[i]];
+        c->builtSelfCost = c->builtSelfCost > 0.0f ? c->builtSelfCost : c->selfCost;
+    }
+}

@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: Zlib
+#include "kit.h"
+
+#if defined(KN_TEST_GMP)
+
+#include "bvh/bvh_internal.h"
+#include "knap/random.h"
+#include "surfaces.h"
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+typedef struct State
+{
+    Surface surfaces[SURFACE_COUNT];
+    TruePairs truths[SURFACE_COUNT];
+    knTaskPool* pool;
+} State;
+
+static State shared;
+
+static int SetUp(void** state)
+{
+    (void)state;
+    for (int i = 0; i < SURFACE_COUNT; ++i)
+    {
+        shared.surfaces[i] = surfaceMakers[i]();
+        shared.truths[i] = FindTruePairs(&shared.surfaces[i]);
+    }
+    return knCreateTaskPool(&shared.pool, 2, NULL) == kn_success ? 0 : 1;
+}
+
+static int TearDown(void** state)
+{
+    (void)state;
+    for (int i = 0; i < SURFACE_COUNT; ++i)
+    {
+        FreeSurface(&shared.surfaces[i]);
+        FreeTruePairs(&shared.truths[i]);
+    }
+    knDestroyTaskPool(shared.pool);
+    return 0;
+}
+
+static bool IsSupported(knInstructionSet set)
+{
+    knBvhSceneDef def = knDefaultBvhSceneDef();
+    def.instructions = set;
+    knBvhScene* scene = NULL;
+    bool supported = knCreateBvhScene(&scene, &def, NULL) == kn_success;
+    knDestroyBvhScene(scene);
+    return supported;
+}
+
+static void JudgeOptions(const Surface* s, const TruePairs* truth, const knBvhSceneDef* def)
+{
+    knTaskHooks hooks = knTaskPool_Hooks(shared.pool);
+    knBvhScene* scene = MakeScene(s, def);
+    for (int i = 0; i < 4; ++i)
+    {
+        knBvhQueryDef query = knDefaultBvhQueryDef();
+        query.skipAdjacent = (i & 1) != 0;
+        query.tasks = (i & 2) != 0 ? &hooks : NULL;
+        size_t wrong = CountWrongPairs(scene, &query, truth, s);
+        if (wrong > 0)
+        {
+            fail_msg("%s: %zu pairs wrong; build %d culling %d instructions %d query %d", s->name,
+                     wrong, (int)def->build, (int)def->culling, (int)def->instructions, i);
+        }
+    }
+    knDestroyBvhScene(scene);
+}
+
+// Every combination of the options that promise exactness, on every surface.
+static void AllOptionsAgreeWithRationals(void** state)
+{
+    (void)state;
+    for (int i = 0; i < SURFACE_COUNT; ++i)
+    {
+        for (int n = 0; n < kn_bvhBuildCount * 3; ++n)
+        {
+            knBvhSceneDef def = knDefaultBvhSceneDef();
+            def.build = (knBvhBuild)(n % kn_bvhBuildCount);
+            def.instructions = (knInstructionSet)(kn_instructionsScalar + n / 3 % 3);
+            def.gridLimit = 64;
+            if (IsSupported(def.instructions))
+            {
+                JudgeOptions(&shared.surfaces[i], &shared.truths[i], &def);
+            }
+        }
+    }
+}
+
+// The hierarchy of one shape, moved to another, must find the other's pairs.
+static void MovedSurfacesAgree(void** state)
+{
+    (void)state;
+    Surface calm = MakeSheet(10, 0.1f, 21);
+    for (int n = 0; n < kn_bvhBuildCount * kn_bvhUpdateCount; ++n)
+    {
+        knBvhSceneDef def = knDefaultBvhSceneDef();
+        def.build = (knBvhBuild)(n % kn_bvhBuildCount);
+        def.update = (knBvhUpdate)(n / kn_bvhBuildCount);
+        knBvhScene* scene = MakeScene(&calm, &def);
+        for (uint64_t step = 0; step < 3; ++step)
+        {
+            Surface moved = MakeSheet(10, 0.4f * (float)(step + 1), 30 + step);
+            TruePairs truth = FindTruePairs(&moved);
+            knBvhQueryDef query = knDefaultBvhQueryDef();
+            assert_int_equal(
+                knBvhScene_MoveVertices(scene, 0, moved.positionCount, moved.positions),
+                kn_success);
+            assert_int_equal(knBvhScene_Commit(scene, NULL), kn_success);
+            assert_int_equal(CountWrongPairs(scene, &query, &truth, &moved), 0);
+            FreeTruePairs(&truth);
+            FreeSurface(&moved);
+        }
+        knDestroyBvhScene(scene);
+    }
+    FreeSurface(&calm);
+}
+
+// A power of two is exact: the same pairs at scales where products of three leave the floats.
+static void ScalesChangeNothing(void** state)
+{
+    (void)state;
+    static const float scales[] = {0x1p100f, 0x1p-100f, 0x1p20f, 0x1p-20f};
+    for (size_t k = 0; k < COUNT_OF(scales); ++k)
+    {
+        for (int i = 0; i < SURFACE_COUNT; ++i)
+        {
+            Surface s = surfaceMakers[i]();
+            for (uint32_t v = 0; v < s.positionCount; ++v)
+            {
+                s.positions[v] = knScale(scales[k], s.positions[v]);
+            }
+            knBvhSceneDef def = knDefaultBvhSceneDef();
+            knBvhQueryDef query = knDefaultBvhQueryDef();
+            knBvhScene* scene = MakeScene(&s, &def);
+            assert_int_equal(CountWrongPairs(scene, &query, &shared.truths[i], &s), 0);
+            knDestroyBvhScene(scene);
+            FreeSurface(&s);
+        }
+    }
+}
+
+// Turns by right angles and mirrors are exact too.
+static void TurnsChangeNothing(void** state)
+{
+    (void)state;
+    for (int i = 0; i < SURFACE_COUNT; ++i)
+    {
+        Surface s = surfaceMakers[i]();
+        for (uint32_t v = 0; v < s.positionCount; ++v)
+        {
+            knVec3 p = s.positions[v];
+            s.positions[v] = knMakeVec3(-p.z, p.x, p.y);
+        }
+        knBvhSceneDef def = knDefaultBvhSceneDef();
+        knBvhQueryDef query = knDefaultBvhQueryDef();
+        knBvhScene* scene = MakeScene(&s, &def);
+        assert_int_equal(CountWrongPairs(scene, &query, &shared.truths[i], &s), 0);
+        knDestroyBvhScene(scene);
+        FreeSurface(&s);
+    }
+}
+
+static void Shuffle(uint32_t* order, uint32_t count, uint64_t seed)
+{
+    knRandom r = knMakeRandom(seed);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        order[i] = i;
+    }
+    for (uint32_t i = count; i > 1; --i)
+    {
+        uint32_t k = knRandom_Below(&r, i), t = order[i - 1];
+        order[i - 1] = order[k];
+        order[k] = t;
+    }
+}
+
+// Other numbers for faces and vertices: the same pairs under their new names.
+static void PermutationsChangeNothing(void** state)
+{
+    (void)state;
+    for (int i = 0; i < SURFACE_COUNT; ++i)
+    {
+        Surface s = surfaceMakers[i](), old = surfaceMakers[i]();
+        uint32_t faces[2048], vertices[2048]; // new number of each
+        Shuffle(faces, s.triangleCount, 77);
+        Shuffle(vertices, s.positionCount, 78);
+        for (uint32_t v = 0; v < s.positionCount; ++v)
+        {
+            s.positions[vertices[v]] = old.positions[v];
+        }
+        for (uint32_t f = 0; f < s.triangleCount; ++f)
+        {
+            const uint32_t* v = old.triangles[f].v;
+            s.triangles[faces[f]] = (knTriangle){{vertices[v[2]], vertices[v[0]], vertices[v[1]]}};
+        }
+        knBvhSceneDef def = knDefaultBvhSceneDef();
+        knBvhQueryDef queryDef = knDefaultBvhQueryDef();
+        knBvhScene* scene = MakeScene(&s, &def);
+        knBvhQuery* query = NULL;
+        knCreateBvhQuery(&query, NULL);
+        assert_int_equal(knBvhQuery_Run(query, scene, &queryDef), kn_success);
+        size_t count, matched = 0;
+        const knBvhPair* pairs = knBvhQuery_Pairs(query, &count);
+        assert_int_equal(count, shared.truths[i].count);
+        for (size_t k = 0; k < count; ++k)
+        {
+            uint32_t a = faces[shared.truths[i].pairs[k].a];
+            uint32_t b = faces[shared.truths[i].pairs[k].b];
+            for (size_t n = 0; n < count; ++n)
+            {
+                matched += pairs[n].a == (a < b ? a : b) && pairs[n].b == (a < b ? b : a);
+            }
+        }
+        assert_int_equal(matched, count);
+        knDestroyBvhQuery(query);
+        knDestroyBvhScene(scene);
+        FreeSurface(&old);
+        FreeSurface(&s);
+    }
+}
+
+static void FlushedDenormalsChangeNothing(void** state)
+{
+    (void)state;
+#if defined(__SSE2__)
+    for (int i = 0; i < SURFACE_COUNT; ++i)
+    {
+        Surface s = surfaceMakers[i]();
+        if (s.triangleCount > 900)
+        {
+            FreeSurface(&s);
+            continue; // all in one plane once rounded: too many pairs for the rationals
+        }
+        // on the lattice, so that it fits into denormals without rounding
+        for (uint32_t v = 0; v < s.positionCount; ++v)
+        {
+            knVec3 p = s.positions[v];
+            s.positions[v] = knScale(
+                0x1p-149f, knMakeVec3(rintf(64.0f * p.x), rintf(64.0f * p.y), rintf(64.0f * p.z)));
+        }
+        TruePairs truth = FindTruePairs(&s);
+        uint32_t mode = _mm_getcsr();
+        _mm_setcsr(mode | 0x8040u);
+        knBvhSceneDef def = knDefaultBvhSceneDef();
+        knBvhQueryDef query = knDefaultBvhQueryDef();
+        knBvhScene* scene = MakeScene(&s, &def);
+        size_t wrong = CountWrongPairs(scene, &query, &truth, &s);
+        knDestroyBvhScene(scene);
+        _mm_setcsr(mode);
+        assert_int_equal(wrong, 0);
+        FreeTruePairs(&truth);
+        FreeSurface(&s);
+    }
+#else
+    skip();
+#endif
+}
+
+static size_t CountWrongWith(uint32_t sabotage)
+{
+    size_t wrong = 0;
+    for (int i = 0; i < SURFACE_COUNT; ++i)
+    {
+        knBvhSceneDef def = knDefaultBvhSceneDef();
+        knBvhQueryDef query = knDefaultBvhQueryDef();
+        knBvhScene* scene = MakeScene(&shared.surfaces[i], &def);
+        scene->sabotage = sabotage;
+        wrong += CountWrongPairs(scene, &query, &shared.truths[i], &shared.surfaces[i]);
+        knDestroyBvhScene(scene);
+    }
+    return wrong;
+}
+
+// The tests see what they should: with a rule taken away they fail.
+static void PlantedBugsAreCaught(void** state)
+{
+    (void)state;
+    assert_int_equal(CountWrongWith(0), 0);
+    assert_int_not_equal(CountWrongWith(kn_sabotageSharedRule), 0);
+    assert_int_not_equal(CountWrongWith(kn_sabotageFloatBound), 0);
+}
+
+static size_t CountPairs(const knBvhScene* scene, const knBvhQueryDef* def)
+{
+    knBvhQuery* query = NULL;
+    size_t count;
+    knCreateBvhQuery(&query, NULL);
+    assert_int_equal(knBvhQuery_Run(query, scene, def), kn_success);
+    knBvhQuery_Pairs(query, &count);
+    knDestroyBvhQuery(query);
+    return count;
+}
+
+// The parts of the answer that a caller may leave out add up to the whole.
+static void PartsOfTheAnswerAddUp(void** state)
+{
+    (void)state;
+    const Surface* s = &shared.surfaces[0];
+    knBvhSceneDef def = knDefaultBvhSceneDef();
+    knBvhScene* scene = NULL;
+    knId bodies[4];
+    assert_int_equal(knCreateBvhScene(&scene, &def, NULL), kn_success);
+    knBvhScene_AddVertices(scene, s->positions, s->positionCount, NULL);
+    for (uint32_t i = 0; i < 4; ++i)
+    {
+        uint32_t begin = s->triangleCount * i / 4, end = s->triangleCount * (i + 1) / 4;
+        knBvhScene_AddBody(scene, s->triangles + begin, end - begin, NULL, &bodies[i]);
+    }
+    knBvhScene_Commit(scene, NULL);
+    knBvhQueryDef query = knDefaultBvhQueryDef();
+    size_t all = CountPairs(scene, &query);
+    assert_int_equal(all, shared.truths[0].count);
+    query.skipWithin = true;
+    size_t between = CountPairs(scene, &query);
+    query.skipWithin = false;
+    query.skipBetween = true;
+    assert_int_equal(CountPairs(scene, &query) + between, all);
+    query = knDefaultBvhQueryDef();
+    query.anyOnly = true;
+    assert_int_equal(CountPairs(scene, &query), 1);
+    size_t sum = 0;
+    knBvhQuery* pair = NULL;
+    knCreateBvhQuery(&pair, NULL);
+    query.anyOnly = false;
+    for (int i = 0; i < 16; ++i)
+    {
+        size_t count = 0;
+        if (i / 4 < i % 4)
+        {
+            assert_int_equal(
+                knBvhQuery_RunBodies(pair, scene, bodies[i / 4], bodies[i % 4], &query),
+                kn_success);
+            knBvhQuery_Pairs(pair, &count);
+        }
+        sum += count;
+    }
+    assert_int_equal(sum, between);
+    knDestroyBvhQuery(pair);
+    knDestroyBvhScene(scene);
+}
+
+// Workers change neither the pairs nor the counts on the way to them.
+static void WorkersChangeNothing(void** state)
+{
+    (void)state;
+    Surface s = MakeSheet(60, 0.9f, 5);
+    knBvhSceneDef def = knDefaultBvhSceneDef();
+    knBvhScene* scene = MakeScene(&s, &def);
+    knTaskHooks hooks = knTaskPool_Hooks(shared.pool);
+    knBvhQuery *one = NULL, *two = NULL;
+    knCreateBvhQuery(&one, NULL);
+    knCreateBvhQuery(&two, NULL);
+    knBvhQueryDef query = knDefaultBvhQueryDef();
+    assert_int_equal(knBvhQuery_Run(one, scene, &query), kn_success);
+    query.tasks = &hooks;
+    for (int i = 0; i < 5; ++i)
+    {
+        assert_int_equal(knBvhScene_MoveVertices(scene, 0, s.positionCount, s.positions),
+                         kn_success);
+        assert_int_equal(knBvhScene_Commit(scene, &hooks), kn_success);
+        assert_int_equal(knBvhQuery_Run(two, scene, &query), kn_success);
+        size_t oneCount, twoCount;
+        const knBvhPair* a = knBvhQuery_Pairs(one, &oneCount);
+        const knBvhPair* b = knBvhQuery_Pairs(two, &twoCount);
+        assert_int_equal(oneCount, twoCount);
+        assert_true(oneCount > 1000);
+        assert_memory_equal(a, b, oneCount * sizeof *a);
+        knBvhFunnel f = knBvhQuery_Funnel(one), g = knBvhQuery_Funnel(two);
+        assert_memory_equal(&f, &g, sizeof f);
+    }
+    knDestroyBvhQuery(one);
+    knDestroyBvhQuery(two);
+    knDestroyBvhScene(scene);
+    FreeSurface(&s);
+}
+
+// A step that only moves must not call the heap.
+static void SteadyStepsDoNotAllocate(void** state)
+{
+    (void)state;
+    Surface s = MakeSheet(40, 0.7f, 6);
+    knMemoryTracker tracker;
+    knAllocator allocator = knTrackingAllocator(&tracker, NULL);
+    knBvhScene* scene = NULL;
+    knBvhQuery* query = NULL;
+    for (int update = 0; update < kn_bvhUpdateCount; ++update)
+    {
+        knBvhSceneDef def = knDefaultBvhSceneDef();
+        def.update = (knBvhUpdate)update;
+        assert_int_equal(knCreateBvhScene(&scene, &def, &allocator), kn_success);
+        assert_int_equal(knCreateBvhQuery(&query, &allocator), kn_success);
+        knBvhScene_AddVertices(scene, s.positions, s.positionCount, NULL);
+        knBvhScene_AddBody(scene, s.triangles, s.triangleCount, NULL, NULL);
+        size_t calls = 0;
+        for (int step = 0; step < 5; ++step)
+        {
+            knBvhQueryDef queryDef = knDefaultBvhQueryDef();
+            knBvhScene_MoveVertices(scene, 0, s.positionCount, s.positions);
+            assert_int_equal(knBvhScene_Commit(scene, NULL), kn_success);
+            assert_int_equal(knBvhQuery_Run(query, scene, &queryDef), kn_success);
+            if (step >= 2)
+            {
+                assert_int_equal(tracker.callCount, calls);
+            }
+            calls = tracker.callCount;
+        }
+        knDestroyBvhScene(scene);
+        knDestroyBvhQuery(query);
+        assert_int_equal(tracker.bytes, 0);
+    }
+    FreeSurface(&s);
+}
+
+static knResult AttemptScene(const knAllocator* allocator, void* context)
+{
+    const Surface* s = context;
+    knBvhSceneDef def = knDefaultBvhSceneDef();
+    knBvhQueryDef queryDef = knDefaultBvhQueryDef();
+    knBvhScene* scene = NULL;
+    knBvhQuery* query = NULL;
+    knResult result = knCreateBvhScene(&scene, &def, allocator);
+    result = result == kn_success ? knCreateBvhQuery(&query, allocator) : result;
+    result = result == kn_success
+                 ? knBvhScene_AddVertices(scene, s->positions, s->positionCount, NULL)
+                 : result;
+    result = result == kn_success
+                 ? knBvhScene_AddBody(scene, s->triangles, s->triangleCount, NULL, NULL)
+                 : result;
+    result = result == kn_success ? knBvhScene_Commit(scene, NULL) : result;
+    result = result == kn_success ? knBvhQuery_Run(query, scene, &queryDef) : result;
+    knDestroyBvhQuery(query);
+    knDestroyBvhScene(scene);
+    return result;
+}
+
+static void NoMemoryIsAnError(void** state)
+{
+    (void)state;
+    SurviveAllocationFailures(AttemptScene, &shared.surfaces[0]);
+}
+
+static void WrongArgumentsAreErrors(void** state)
+{
+    (void)state;
+    knBvhSceneDef def = knDefaultBvhSceneDef();
+    knBvhScene* scene = NULL;
+    def.gridBits = 3;
+    assert_int_equal(knCreateBvhScene(&scene, &def, NULL), kn_errorArgument);
+    def.gridBits = 1;
+    def.size = 0;
+    assert_int_equal(knCreateBvhScene(&scene, &def, NULL), kn_errorArgument);
+    assert_null(scene);
+    knBvhQuery* query = NULL;
+    def = knDefaultBvhSceneDef();
+    scene = MakeScene(&shared.surfaces[0], &def);
+    knBvhQueryDef queryDef = knDefaultBvhQueryDef();
+    knCreateBvhQuery(&query, NULL);
+    knTriangle beyond = {{0, 1, 1000000}};
+    assert_int_equal(knBvhScene_AddBody(scene, &beyond, 1, NULL, NULL), kn_errorArgument);
+    knVec3 p = {0, 0, 0};
+    assert_int_equal(knBvhScene_MoveVertices(scene, 1000000, 1, &p), kn_errorArgument);
+    assert_int_equal(knBvhScene_MoveVertices(scene, 0, 1, &p), kn_success);
+    assert_int_equal(knBvhQuery_Run(query, scene, &queryDef), kn_errorArgument);
+    assert_int_equal(knBvhScene_Commit(scene, NULL), kn_success);
+    assert_int_equal(knBvhQuery_Run(query, scene, &queryDef), kn_success);
+    assert_int_equal(knBvhScene_DeleteBody(scene, (knId){7, 1}), kn_errorHandle);
+    knDestroyBvhQuery(query);
+    knDestroyBvhScene(scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(AllOptionsAgreeWithRationals),
+        cmocka_unit_test(MovedSurfacesAgree),
+        cmocka_unit_test(ScalesChangeNothing),
+        cmocka_unit_test(TurnsChangeNothing),
+        cmocka_unit_test(PermutationsChangeNothing),
+        cmocka_unit_test(FlushedDenormalsChangeNothing),
+        cmocka_unit_test(PlantedBugsAreCaught),
+        cmocka_unit_test(PartsOfTheAnswerAddUp),
+        cmocka_unit_test(WorkersChangeNothing),
+        cmocka_unit_test(SteadyStepsDoNotAllocate),
+        cmocka_unit_test(NoMemoryIsAnError),
+        cmocka_unit_test(WrongArgumentsAreErrors),
+    };
+    return cmocka_run_group_tests(tests, SetUp, TearDown);
+}
+
+#else
+
+int main(void)
+{
+    printf("skipped: built without GMP, the oracle of this test\n");
+    return 0;
+}
+
+#endif

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Zlib
+#include "frame.h"
+#include "kit.h"
+
+#include <sys/wait.h>
+
+#define DATA_DIR KN_SOURCE_DIR "/../shared/data"
+
+static const char* DataDir(void)
+{
+    const char* named = getenv("KN_SHARED_DATA");
+    return named ? named : DATA_DIR;
+}
+
+static int RunCommand(const char* format, ...)
+{
+    char arguments[2048], command[4096];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(arguments, sizeof arguments, format, list);
+    va_end(list);
+    snprintf(command, sizeof command, "%s selfcollide %s 2>messages.txt", KN_COMMAND, arguments);
+    int status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static char* ReadWhole(const char* path, size_t* size)
+{
+    FILE* file = fopen(path, "rb");
+    if (!file)
+    {
+        return NULL;
+    }
+    fseek(file, 0, SEEK_END);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    char* text = malloc(*size + 1);
+    assert_int_equal(fread(text, 1, *size, file), *size);
+    text[*size] = 0;
+    fclose(file);
+    return text;
+}
+
+static void AssertSameFiles(const char* a, const char* b)
+{
+    size_t aSize = 0, bSize = 0;
+    char *aText = ReadWhole(a, &aSize), *bText = ReadWhole(b, &bSize);
+    assert_non_null(aText);
+    assert_non_null(bText);
+    assert_int_equal(aSize, bSize);
+    assert_memory_equal(aText, bText, aSize);
+    free(aText);
+    free(bText);
+}
+
+// Two triangles that cross, and a third beside them.
+static const float points[9][3] = {{0, 0, 0},        {2, 0, 0},       {0, 2, 0},
+                                   {0.5f, 0.5f, -1}, {0.5f, 0.5f, 1}, {1, 0.5f, 1},
+                                   {5, 5, 5},        {6, 5, 5},       {5, 6, 5}};
+
+static void PutBytes(FILE* file, const void* value, size_t size, bool isBig)
+{
+    const unsigned char* bytes = value;
+    for (size_t i = 0; i < size; ++i)
+    {
+        fputc(bytes[isBig ? size - 1 - i : i], file);
+    }
+}
+
+// Properties that nobody asked for stand between those that count.
+static void WriteBinaryPly(const char* path, bool isBig, bool isDouble)
+{
+    FILE* file = fopen(path, "wb");
+    fprintf(file,
+            "ply\nformat binary_%s_endian 1.0\ncomment made for a test\nelement vertex 9\n"
+            "property %s x\nproperty uchar red\nproperty %s y\nproperty %s z\nelement extra 2\n"
+            "property list uchar short numbers\nelement face 3\nproperty uchar quality\n"
+            "property list uchar int vertex_indices\nend_header\n",
+            isBig ? "big" : "little", isDouble ? "double" : "float", isDouble ? "double" : "float",
+            isDouble ? "double" : "float");
+    for (int i = 0; i < 27; ++i)
+    {
+        double wide = (double)points[i / 3][i % 3];
+        isDouble ? PutBytes(file, &wide, 8, isBig)
+                 : PutBytes(file, &points[i / 3][i % 3], 4, isBig);
+        if (i % 3 == 0)
+        {
+            fputc(255, file);
+        }
+    }
+    for (int i = 0; i < 2; ++i)
+    {
+        short number = 7;
+        fputc(i, file);
+        for (int k = 0; k < i; ++k)
+        {
+            PutBytes(file, &number, sizeof number, isBig);
+        }
+    }
+    for (int i = 0; i < 9; ++i)
+    {
+        if (i % 3 == 0)
+        {
+            fputc(1, file);
+            fputc(3, file);
+        }
+        PutBytes(file, &i, 4, isBig);
+    }
+    fclose(file);
+}
+
+static void WriteText(const char* path, const char* text)
+{
+    FILE* file = fopen(path, "w");
+    fputs(text, file);
+    fclose(file);
+}
+
+static void AssertOnePair(const char* path)
+{
+    assert_int_equal(RunCommand("%s --pairs pairs.txt", path), 0);
+    size_t size = 0;
+    char* text = ReadWhole("pairs.txt", &size);
+    assert_string_equal(text, "0 1\n");
+    free(text);
+}
+
+static void EveryFormatGivesTheSamePairs(void** state)
+{
+    (void)state;
+    for (int i = 0; i < 4; ++i)
+    {
+        WriteBinaryPly("frame.ply", (i & 1) != 0, (i & 2) != 0);
+        AssertOnePair("frame.ply");
+    }
+    WriteText("ascii.ply", "ply\r\nformat ascii 1.0\r\nelement vertex 9\r\nproperty float x\r\n"
+                           "property float y\r\nproperty float z\r\nelement face 3\r\n"
+                           "property list uchar uint vertex_index\r\nend_header\r\n"
+                           "0 0 0\n2 0 0\n0 2 0\n.5 .5 -1\n.5 .5 1\n1 .5 1\n5 5 5\n6 5 5\n5 6 5\n"
+                           "3 0 1 2\n3 3 4 5\n3 6 7 8\n");
+    AssertOnePair("ascii.ply");
+    WriteText("frame.obj", "# a comment\nv 0 0 0\nv 2 0 0\nv 0 2 0\nvt 0 0\nf 1/1 2/1/1 3//1\n"
+                           "v .5 .5 -1\nv .5 .5 1\nv 1 .5 1\nf -3 -2 -1\nv 5 5 5\nv 6 5 5\n"
+                           "v 5 6 5\nf 7 8 9\n");
+    AssertOnePair("frame.obj");
+}
+
+static void BadFilesAreErrors(void** state)
+{
+    (void)state;
+    static const char* const bad[] = {
+        "",
+        "ply\n",
+        "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n",
+        "ply\nformat ascii 1.0\nelement face 1\nproperty list uchar int vertex_index\nend_header\n"
+        "3 0 1 2\n",
+        "ply\nformat binary_big_endian 1.0\nelement vertex 99999999\nproperty float "
+        "x\nend_header\n",
+        "ply\nformat ascii 1.0\nelement face 1\nproperty list uchar int vertex_index\nend_header\n"
+        "4 0 1 2 3\n"};
+    for (size_t i = 0; i < COUNT_OF(bad); ++i)
+    {
+        WriteText("bad.ply", bad[i]);
+        assert_int_equal(RunCommand("bad.ply --pairs none.txt"), 2);
+    }
+    WriteText("bad.obj", "v 0 0 0\nf 1 2 3\n");
+    assert_int_equal(RunCommand("bad.obj"), 2);
+    assert_int_equal(RunCommand("missing.ply"), 2);
+    assert_int_equal(RunCommand(""), 1);
+    assert_int_equal(RunCommand("frame.obj --method slow"), 1);
+}
+
+// Pairs of a real frame, found beforehand with exact predicates.
+static void ClothHasItsPairs(void** state)
+{
+    (void)state;
+    char pairs[1024];
+    snprintf(pairs, sizeof pairs, "%s/cloth-ball/cloth_ball92.pairs", DataDir());
+    FILE* file = fopen(pairs, "rb");
+    if (!file)
+    {
+        printf("skipped: %s is not here\n", pairs);
+        skip();
+    }
+    fclose(file);
+    static const char* const methods[] = {"midpoint", "median-sse", "grid-selective",
+                                          "midpoint-scalar"};
+    for (size_t i = 0; i < COUNT_OF(methods); ++i)
+    {
+        assert_int_equal(RunCommand("%s/cloth-ball/cloth_ball92.ply --no-adjacent --method %s "
+                                    "--threads %d --pairs cloth.txt --stats cloth.json",
+                                    DataDir(), methods[i], i % 2 ? 2 : 1),
+                         0);
+        AssertSameFiles("cloth.txt", pairs);
+    }
+    // from the frame behind it and back, by moving the vertices
+    assert_int_equal(RunCommand("%s/cloth-ball/cloth_ball93.ply %s/cloth-ball/cloth_ball92.ply "
+                                "--no-adjacent --method selective --pairs moved.txt",
+                                DataDir(), DataDir()),
+                     0);
+    AssertSameFiles("moved.txt.1", pairs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(EveryFormatGivesTheSamePairs),
+        cmocka_unit_test(BadFilesAreErrors),
+        cmocka_unit_test(ClothHasItsPairs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

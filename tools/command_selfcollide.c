@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Zlib
+#define _POSIX_C_SOURCE 200809L // open_memstream
+
+#include "command.h"
+#include "file.h"
+#include "frame.h"
+#include "knap/bvh.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// Finds the triangle pairs of a surface that meet, frame by frame.
+
+typedef struct Options
+{
+    knBvhSceneDef scene;
+    bool skipAdjacent;
+    int threads;
+    const char* pairsPath;
+    const char* statsPath;
+    char** frames;
+    int frameCount;
+} Options;
+
+typedef struct FrameStats
+{
+    size_t vertices, triangles, pairs, rounded;
+    bool isUpdate; // the hierarchy of the frame before was kept
+    double readMs, updateMs, queryMs;
+    knBvhFunnel funnel;
+    knBvhSceneInfo info;
+} FrameStats;
+
+typedef struct Job
+{
+    const Options* options;
+    knBvhScene* scene;
+    knBvhQuery* query;
+    knTaskPool* pool;
+    knFrame frame; // the one before
+    knId body;
+    FrameStats* stats;
+} Job;
+
+static void PrintHelp(void)
+{
+    printf(
+        "usage: knap selfcollide FRAME... [OPTION...]\n\n"
+        "Finds every pair of triangles that meet in a surface, exactly. Frames are PLY or OBJ\n"
+        "files, one per time step; while they have the same faces the hierarchy is kept and\n"
+        "updated. Pairs go to standard output, or to files, one 'i j' a line, i < j, sorted;\n"
+        "numbers are the file's own face indices, from 0.\n\n"
+        "  --method M     how the hierarchy is built and kept, words joined by '-' or ',':\n"
+        "                 median, midpoint (default), grid; refit (default), rebuild, selective;\n"
+        "                 scalar, sse, avx2 (default: the best there is)\n"
+        "  --no-adjacent  leave out pairs that share a vertex\n"
+        "  --pairs FILE   write the pairs there; with several frames, to FILE.0, FILE.1, ...\n"
+        "  --stats FILE   write counts and times as JSON\n"
+        "  --threads N    workers (default 1)\n"
+        "  --help         this text\n\n"
+        "exit codes: 0 good, 1 wrong arguments, 2 unreadable frame, 5 output not written,\n"
+        "6 out of memory\n");
+}
+
+static double NowMs(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static bool TakeWord(knBvhSceneDef* def, const char* word)
+{
+    static const struct
+    {
+        const char* name;
+        int field, value; // build, update, instructions
+    } words[] = {{"median", 0, kn_bvhBuildMedian},     {"midpoint", 0, kn_bvhBuildMidpoint},
+                 {"grid", 0, kn_bvhBuildGrid},         {"refit", 1, kn_bvhUpdateRefit},
+                 {"rebuild", 1, kn_bvhUpdateRebuild},  {"selective", 1, kn_bvhUpdateSelective},
+                 {"scalar", 2, kn_instructionsScalar}, {"sse", 2, kn_instructionsSse},
+                 {"avx2", 2, kn_instructionsAvx2}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+    {
+        if (strcmp(word, words[i].name) == 0)
+        {
+            def->build = words[i].field == 0 ? (knBvhBuild)words[i].value : def->build;
+            def->update = words[i].field == 1 ? (knBvhUpdate)words[i].value : def->update;
+            def->instructions =
+                words[i].field == 2 ? (knInstructionSet)words[i].value : def->instructions;
+            return true;
+        }
+    }
+    knUsageError("selfcollide", "'%s' is no word of --method", word);
+    return false;
+}
+
+static bool TakeMethod(knBvhSceneDef* def, const char* text)
+{
+    bool good = true;
+    while (*text && good)
+    {
+        size_t length = strcspn(text, "-,");
+        char word[32] = "";
+        memcpy(word, text, length < sizeof word ? length : sizeof word - 1);
+        good = TakeWord(def, word);
+        text += length + (text[length] != 0);
+    }
+    return good;
+}
+
+static bool TakeOption(Options* o, int option)
+{
+    double threads = 1.0;
+    switch (option)
+    {
+    case 'm':
+        return TakeMethod(&o->scene, optarg);
+    case 'a':
+        o->skipAdjacent = true;
+        return true;
+    case 'p':
+        o->pairsPath = optarg;
+        return true;
+    case 's':
+        o->statsPath = optarg;
+        return true;
+    case 't':
+        if (!knParseNumber("selfcollide", "--threads", optarg, 1, KN_MAX_WORKERS, &threads))
+        {
+            return false;
+        }
+        o->threads = (int)threads;
+        return true;
+    default:
+        knUsageError("selfcollide", "that option is not known");
+        return false;
+    }
+}
+
+static bool SameFaces(const knFrame* a, const knFrame* b)
+{
+    return a->positionCount == b->positionCount && a->triangleCount == b->triangleCount &&
+           (a->triangleCount == 0 ||
+            memcmp(a->triangles, b->triangles, a->triangleCount * sizeof *a->triangles) == 0);
+}
+
+static knResult UpdateScene(Job* job, const knFrame* frame, FrameStats* stats)
+{
+    knTaskHooks hooks = knTaskPool_Hooks(job->pool);
+    stats->isUpdate = job->scene && SameFaces(&job->frame, frame) &&
+                      job->options->scene.update != kn_bvhUpdateRebuild;
+    knResult result = kn_success;
+    if (stats->isUpdate)
+    {
+        result = knBvhScene_MoveVertices(job->scene, 0, (uint32_t)frame->positionCount,
+                                         frame->positions);
+    }
+    else
+    {
+        knDestroyBvhScene(job->scene);
+        job->scene = NULL;
+        result = knCreateBvhScene(&job->scene, &job->options->scene, NULL);
+        if (result == kn_success)
+        {
+            result = knBvhScene_AddVertices(job->scene, frame->positions,
+                                            (uint32_t)frame->positionCount, NULL);
+        }
+        if (result == kn_success)
+        {
+            result = knBvhScene_AddBody(job->scene, frame->triangles,
+                                        (uint32_t)frame->triangleCount, NULL, &job->body);
+        }
+    }
+    return result == kn_success ? knBvhScene_Commit(job->scene, &hooks) : result;
+}
+
+static knResult QueryScene(Job* job, FrameStats* stats)
+{
+    knTaskHooks hooks = knTaskPool_Hooks(job->pool);
+    knBvhQueryDef def = knDefaultBvhQueryDef();
+    def.skipAdjacent = job->options->skipAdjacent;
+    def.tasks = &hooks;
+    knResult result = knBvhQuery_Run(job->query, job->scene, &def);
+    knBvhQuery_Pairs(job->query, &stats->pairs);
+    stats->funnel = knBvhQuery_Funnel(job->query);
+    knBvhScene_Info(job->scene, &stats->info);
+    return result;
+}
+
+static char* AppendNumber(char* at, uint32_t number)
+{
+    char digits[10];
+    int count = 0;
+    do
+    {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    while (count > 0)
+    {
+        *at++ = digits[--count];
+    }
+    return at;
+}
+
+// 22 bytes a line are enough for two ids of 32 bits.
+static knResult WritePairs(const Job* job, int frame)
+{
+    size_t count;
+    const knBvhPair* pairs = knBvhQuery_Pairs(job->query, &count);
+    knAllocator a = knDefaultAllocator();
+    char* text = knAllocate(&a, 22 * count + 1, 1);
+    if (!text)
+    {
+        return kn_errorMemory;
+    }
+    char* at = text;
+    for (size_t i = 0; i < count; ++i)
+    {
+        at = AppendNumber(at, pairs[i].a);
+        *at++ = ' ';
+        at = AppendNumber(at, pairs[i].b);
+        *at++ = '\n';
+    }
+    knResult result = kn_success;
+    size_t size = (size_t)(at - text);
+    if (job->options->pairsPath)
+    {
+        char path[4096];
+        snprintf(path, sizeof path, job->options->frameCount > 1 ? "%s.%d" : "%s",
+                 job->options->pairsPath, frame);
+        result = knWriteFile(path, text, size);
+    }
+    else
+    {
+        fwrite(text, 1, size, stdout);
+    }
+    knRelease(&a, text, 22 * count + 1, 1);
+    return result;
+}
+
+static int RunFrame(Job* job, int index)
+{
+    FrameStats* stats = &job->stats[index];
+    knFrame frame;
+    double start = NowMs();
+    if (knReadFrame(&frame, job->options->frames[index], NULL) != kn_success)
+    {
+        return knReportFailure(kn_exitUnreadable);
+    }
+    stats->vertices = frame.positionCount;
+    stats->triangles = frame.triangleCount;
+    stats->rounded = frame.roundedCount;
+    double read = NowMs();
+    knResult result = UpdateScene(job, &frame, stats);
+    double updated = NowMs();
+    result = result == kn_success ? QueryScene(job, stats) : result;
+    stats->queryMs = NowMs() - updated;
+    stats->updateMs = updated - read;
+    stats->readMs = read - start;
+    knDestroyFrame(&job->frame);
+    job->frame = frame;
+    if (result != kn_success)
+    {
+        return knReportFailure(kn_exitInternal);
+    }
+    fprintf(stderr, "%s: %zu triangles, %zu pairs; %s %.2f ms, query %.2f ms\n",
+            knFileName(job->options->frames[index]), stats->triangles, stats->pairs,
+            stats->isUpdate ? "update" : "build", stats->updateMs, stats->queryMs);
+    if (stats->rounded > 0)
+    {
+        fprintf(stderr, "  %zu coordinates were no floats and are rounded\n", stats->rounded);
+    }
+    return WritePairs(job, index) == kn_success ? kn_exitOk : knReportFailure(kn_exitUnwritable);
+}
+
+static void JsonFunnel(knJson* json, const knBvhFunnel* f)
+{
+    knJson_BeginObject(json, "funnel");
+    knJson_Count(json, "node_tests", f->nodeTests);
+    knJson_Count(json, "culled_nodes", f->culledNodes);
+    knJson_Count(json, "leaf_pairs", f->leafPairs);
+    knJson_Count(json, "box_pairs", f->boxPairs);
+    knJson_Count(json, "filter_pairs", f->filterPairs);
+    knJson_Count(json, "exact_signs", f->exactSigns);
+    knJson_Count(json, "pairs", f->reportedPairs);
+    knJson_EndObject(json);
+}
+
+static void JsonFrame(knJson* json, const FrameStats* s, const char* path)
+{
+    knJson_BeginObject(json, NULL);
+    knJson_String(json, "file", path);
+    knJson_Count(json, "vertices", s->vertices);
+    knJson_Count(json, "triangles", s->triangles);
+    knJson_Count(json, "pairs", s->pairs);
+    knJson_Count(json, "rounded_coordinates", s->rounded);
+    knJson_Count(json, "not_finite", s->info.brokenCount);
+    knJson_Bool(json, "kept_hierarchy", s->isUpdate);
+    knJson_Number(json, "read_ms", s->readMs);
+    knJson_Number(json, "update_ms", s->updateMs);
+    knJson_Number(json, "query_ms", s->queryMs);
+    knJson_Count(json, "bytes", s->info.bytes);
+    knJson_Number(json, "inter_cost", s->info.interCost);
+    knJson_Number(json, "self_cost", s->info.selfCost);
+    JsonFunnel(json, &s->funnel);
+    knJson_EndObject(json);
+}
+
+static int WriteStats(const Job* job)
+{
+    char* text = NULL;
+    size_t size = 0;
+    FILE* out = open_memstream(&text, &size);
+    if (!out)
+    {
+        knFail(kn_errorMemory, "no memory for the statistics");
+        return knReportFailure(kn_exitInternal);
+    }
+    knJson json = knMakeJson(out);
+    knJson_BeginObject(&json, NULL);
+    knJson_BeginArray(&json, "frames");
+    for (int i = 0; i < job->options->frameCount; ++i)
+    {
+        JsonFrame(&json, &job->stats[i], job->options->frames[i]);
+    }
+    knJson_EndArray(&json);
+    knJson_EndObject(&json);
+    fclose(out);
+    knResult result = knWriteFile(job->options->statsPath, text, size);
+    free(text);
+    return result == kn_success ? kn_exitOk : knReportFailure(kn_exitUnwritable);
+}
+
+static int RunJob(const Options* o)
+{
+    Job job = {.options = o};
+    knAllocator a = knDefaultAllocator();
+    job.stats = knAllocate(&a, (size_t)o->frameCount, sizeof *job.stats);
+    int code = kn_exitOk;
+    if (!job.stats || knCreateBvhQuery(&job.query, NULL) != kn_success ||
+        knCreateTaskPool(&job.pool, o->threads, NULL) != kn_success)
+    {
+        code = knReportFailure(kn_exitInternal);
+    }
+    if (job.stats)
+    {
+        memset(job.stats, 0, (size_t)o->frameCount * sizeof *job.stats);
+    }
+    for (int i = 0; i < o->frameCount && code == kn_exitOk; ++i)
+    {
+        code = RunFrame(&job, i);
+    }
+    if (code == kn_exitOk && o->statsPath)
+    {
+        code = WriteStats(&job);
+    }
+    knDestroyFrame(&job.frame);
+    knDestroyBvhQuery(job.query);
+    knDestroyBvhScene(job.scene);
+    knDestroyTaskPool(job.pool);
+    knRelease(&a, job.stats, (size_t)o->frameCount, sizeof *job.stats);
+    return code;
+}
+
+int knCommandSelfcollide(int argc, char** argv)
+{
+    static const struct option longOptions[] = {{"method", required_argument, NULL, 'm'},
+                                                {"no-adjacent", no_argument, NULL, 'a'},
+                                                {"pairs", required_argument, NULL, 'p'},
+                                                {"stats", required_argument, NULL, 's'},
+                                                {"threads", required_argument, NULL, 't'},
+                                                {"help", no_argument, NULL, 'h'},
+                                                {NULL, 0, NULL, 0}};
+    Options o = {.scene = knDefaultBvhSceneDef(), .threads = 1};
+    for (int option; (option = getopt_long(argc, argv, "", longOptions, NULL)) != -1;)
+    {
+        if (option == 'h')
+        {
+            PrintHelp();
+            return kn_exitOk;
+        }
+        if (!TakeOption(&o, option))
+        {
+            return kn_exitUsage;
+        }
+    }
+    if (optind >= argc)
+    {
+        return knUsageError("selfcollide", "at least one frame is needed");
+    }
+    o.frames = argv + optind;
+    o.frameCount = argc - optind;
+    return RunJob(&o);
+}

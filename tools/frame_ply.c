@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Zlib
+#include "frame.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The header names elements and their properties; what is not a vertex's place or a face's corners
+// is stepped over.
+
+#define MAX_PROPERTIES 64
+#define MAX_ELEMENTS   16
+#define MAX_CORNERS    16
+
+typedef enum Type
+{
+    TYPE_NONE,
+    TYPE_INT8,
+    TYPE_UINT8,
+    TYPE_INT16,
+    TYPE_UINT16,
+    TYPE_INT32,
+    TYPE_UINT32,
+    TYPE_FLOAT,
+    TYPE_DOUBLE
+} Type;
+
+typedef enum Encoding
+{
+    ENCODING_NONE,
+    ENCODING_ASCII,
+    ENCODING_LITTLE,
+    ENCODING_BIG
+} Encoding;
+
+typedef struct Property
+{
+    Type type;
+    Type countType; // TYPE_NONE: no list
+    int axis;       // of a vertex: 0 to 2, else -1
+    bool isCorners; // of a face
+} Property;
+
+typedef struct Element
+{
+    unsigned long count;
+    Property properties[MAX_PROPERTIES];
+    int propertyCount;
+    bool isVertex, isFace;
+} Element;
+
+typedef struct Reader
+{
+    const char* at;
+    const char* end;
+    Encoding encoding;
+    Element elements[MAX_ELEMENTS];
+    int elementCount;
+} Reader;
+
+static Type ParseType(const char* word)
+{
+    static const struct
+    {
+        const char* name;
+        Type type;
+    } names[] = {{"char", TYPE_INT8},     {"int8", TYPE_INT8},     {"uchar", TYPE_UINT8},
+                 {"uint8", TYPE_UINT8},   {"short", TYPE_INT16},   {"int16", TYPE_INT16},
+                 {"ushort", TYPE_UINT16}, {"uint16", TYPE_UINT16}, {"int", TYPE_INT32},
+                 {"int32", TYPE_INT32},   {"uint", TYPE_UINT32},   {"uint32", TYPE_UINT32},
+                 {"float", TYPE_FLOAT},   {"float32", TYPE_FLOAT}, {"double", TYPE_DOUBLE},
+                 {"float64", TYPE_DOUBLE}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+    {
+        if (strcmp(word, names[i].name) == 0)
+        {
+            return names[i].type;
+        }
+    }
+    return TYPE_NONE;
+}
+
+static knResult AddElement(Reader* r, const char* line)
+{
+    char name[64];
+    unsigned long count;
+    if (sscanf(line, "element %63s %lu", name, &count) != 2 || r->elementCount == MAX_ELEMENTS)
+    {
+        return knFail(kn_errorFormat, "PLY header: '%s' cannot be used", line);
+    }
+    Element* e = &r->elements[r->elementCount++];
+    memset(e, 0, sizeof *e);
+    e->count = count;
+    e->isVertex = strcmp(name, "vertex") == 0;
+    e->isFace = strcmp(name, "face") == 0;
+    return kn_success;
+}
+
+static knResult AddProperty(Reader* r, const char* line)
+{
+    char first[64], second[64], third[64], fourth[64];
+    int words = sscanf(line, "property %63s %63s %63s %63s", first, second, third, fourth);
+    Element* e = r->elementCount > 0 ? &r->elements[r->elementCount - 1] : NULL;
+    bool isList = words == 4 && strcmp(first, "list") == 0;
+    Property p = {.axis = -1};
+    p.type = isList ? ParseType(third) : (words == 2 ? ParseType(first) : TYPE_NONE);
+    p.countType = isList ? ParseType(second) : TYPE_NONE;
+    if (!e || p.type == TYPE_NONE || (isList && p.countType == TYPE_NONE) ||
+        e->propertyCount == MAX_PROPERTIES)
+    {
+        return knFail(kn_errorFormat, "PLY header: '%s' cannot be used", line);
+    }
+    const char* name = isList ? fourth : second;
+    bool isCoordinate = e->isVertex && !isList && name[1] == 0 && name[0] >= 'x' && name[0] <= 'z';
+    p.axis = isCoordinate ? name[0] - 'x' : -1;
+    p.isCorners = e->isFace && isList &&
+                  (strcmp(name, "vertex_indices") == 0 || strcmp(name, "vertex_index") == 0);
+    e->properties[e->propertyCount++] = p;
+    return kn_success;
+}
+
+static knResult ReadHeaderLine(Reader* r, const char* line, bool* isDone)
+{
+    *isDone = strcmp(line, "end_header") == 0;
+    if (strncmp(line, "format ", 7) == 0)
+    {
+        r->encoding = strncmp(line + 7, "ascii", 5) == 0                   ? ENCODING_ASCII
+                      : strncmp(line + 7, "binary_little_endian", 20) == 0 ? ENCODING_LITTLE
+                      : strncmp(line + 7, "binary_big_endian", 17) == 0    ? ENCODING_BIG
+                                                                           : ENCODING_NONE;
+    }
+    if (strncmp(line, "element ", 8) == 0)
+    {
+        return AddElement(r, line);
+    }
+    return strncmp(line, "property ", 9) == 0 ? AddProperty(r, line) : kn_success;
+}
+
+static knResult ReadHeader(Reader* r)
+{
+    knResult result = kn_success;
+    bool isDone = false, isFirst = true;
+    while (result == kn_success && !isDone)
+    {
+        const char* lineEnd = memchr(r->at, '\n', (size_t)(r->end - r->at));
+        size_t length = lineEnd ? (size_t)(lineEnd - r->at) : 0;
+        if (!lineEnd || length >= 256)
+        {
+            return knFail(kn_errorFormat, "PLY header without an end");
+        }
+        char line[256];
+        memcpy(line, r->at, length);
+        line[length - (length > 0 && line[length - 1] == '\r')] = 0;
+        r->at = lineEnd + 1;
+        if (isFirst && strcmp(line, "ply") != 0)
+        {
+            return knFail(kn_errorFormat, "does not begin with 'ply'");
+        }
+        isFirst = false;
+        result = ReadHeaderLine(r, line, &isDone);
+    }
+    if (result == kn_success && r->encoding == ENCODING_NONE)
+    {
+        result = knFail(kn_errorFormat, "PLY header without a known format");
+    }
+    return result;
+}
+
+static uint64_t ReadBytes(Reader* r, size_t size)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < size; ++i)
+    {
+        uint64_t byte = (unsigned char)r->at[i];
+        size_t place = r->encoding == ENCODING_LITTLE ? i : size - 1 - i;
+        bits |= byte << (8 * place);
+    }
+    r->at += size;
+    return bits;
+}
+
+static double DecodeNumber(Type type, uint64_t bits)
+{
+    uint32_t low = (uint32_t)bits;
+    float f;
+    double d;
+    switch (type)
+    {
+    case TYPE_INT8:
+        return (double)(int8_t)low;
+    case TYPE_INT16:
+        return (double)(int16_t)low;
+    case TYPE_INT32:
+        return (double)(int32_t)low;
+    case TYPE_FLOAT:
+        memcpy(&f, &low, sizeof f);
+        return (double)f;
+    case TYPE_DOUBLE:
+        memcpy(&d, &bits, sizeof d);
+        return d;
+    default:
+        return (double)bits;
+    }
+}
+
+static bool ReadAsciiNumber(Reader* r, Type type, double* number)
+{
+    char* end;
+    // a decimal that stands for a float must not be rounded twice
+    *number = type == TYPE_FLOAT ? (double)strtof(r->at, &end) : strtod(r->at, &end);
+    bool good = end != r->at && end <= r->end;
+    r->at = end;
+    return good;
+}
+
+static bool ReadNumber(Reader* r, Type type, double* number)
+{
+    static const size_t sizes[] = {0, 1, 1, 2, 2, 4, 4, 4, 8};
+    if (r->encoding == ENCODING_ASCII)
+    {
+        return ReadAsciiNumber(r, type, number);
+    }
+    if ((size_t)(r->end - r->at) < sizes[type])
+    {
+        return false;
+    }
+    *number = DecodeNumber(type, ReadBytes(r, sizes[type]));
+    return true;
+}
+
+// The values of one property; those past MAX_CORNERS are counted only.
+static bool ReadProperty(Reader* r, const Property* p, double* values, size_t* count)
+{
+    double listCount = 1.0;
+    if (p->countType != TYPE_NONE && !ReadNumber(r, p->countType, &listCount))
+    {
+        return false;
+    }
+    if (!(listCount >= 0.0 && listCount <= (double)KN_MAX_MESH_SIZE))
+    {
+        return false;
+    }
+    *count = (size_t)listCount;
+    bool good = true;
+    for (size_t i = 0; i < *count && good; ++i)
+    {
+        double skipped;
+        good = ReadNumber(r, p->type, i < MAX_CORNERS ? &values[i] : &skipped);
+    }
+    return good;
+}
+
+static knResult TakeItem(knFrame* f, const Element* e, const double position[3],
+                         const double* corners, size_t cornerCount)
+{
+    if (e->isFace)
+    {
+        return knFrame_AddTriangle(f, corners, cornerCount);
+    }
+    if (!e->isVertex)
+    {
+        return kn_success;
+    }
+    float x[3];
+    for (int axis = 0; axis < 3; ++axis)
+    {
+        x[axis] = (float)position[axis];
+        f->roundedCount += (double)x[axis] != position[axis] && position[axis] == position[axis];
+    }
+    return knFrame_AddPosition(f, knMakeVec3(x[0], x[1], x[2]));
+}
+
+static knResult ReadItem(Reader* r, knFrame* f, const Element* e)
+{
+    double position[3] = {0.0, 0.0, 0.0}, corners[MAX_CORNERS] = {0}, values[MAX_CORNERS];
+    size_t cornerCount = 0, count;
+    for (int i = 0; i < e->propertyCount; ++i)
+    {
+        const Property* p = &e->properties[i];
+        if (!ReadProperty(r, p, p->isCorners ? corners : values,
+                          p->isCorners ? &cornerCount : &count))
+        {
+            return knFail(kn_errorFormat, "the data ends early or is not numbers");
+        }
+        if (p->axis >= 0)
+        {
+            position[p->axis] = values[0];
+        }
+    }
+    return TakeItem(f, e, position, corners, cornerCount);
+}
+
+knResult knReadPly(knFrame* frame, const char* bytes, size_t size)
+{
+    Reader r = {.at = bytes, .end = bytes + size};
+    knResult result = ReadHeader(&r);
+    for (int i = 0; i < r.elementCount && result == kn_success; ++i)
+    {
+        const Element* e = &r.elements[i];
+        // an element without properties has no bytes, and any count would do
+        for (unsigned long k = 0; k < e->count && e->propertyCount > 0 && result == kn_success; ++k)
+        {
+            result = ReadItem(&r, frame, e);
+        }
+    }
+    return result;
+}
