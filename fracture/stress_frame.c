@@ -108,23 +108,24 @@ void knStress_ChooseSpace(Ritz* ritz)
     const StressTask* task = ritz->task;
     FindFrame(&ritz->frame, &task->def->set->fragments[task->def->fragment].mass);
     const double* s = ritz->frame.scale;
-    if (s[0] > 3.0 * s[1])
+    bool isBar = s[0] > 3.0 * s[1];
+    if (isBar)
     {
-        SetLimits(&ritz->space, 8, 2, 2); // a bar
+        SetLimits(&ritz->space, 8, 2, 2);
     }
     else if (s[1] > 2.5 * s[2])
     {
-        SetLimits(&ritz->space, 5, 5, 2); // a plate
+        SetLimits(&ritz->space, 6, 6, 2); // a plate
     }
     else
     {
-        SetLimits(&ritz->space, 4, 4, 4);
+        SetLimits(&ritz->space, 5, 5, 5);
     }
     ritz->n = 3 * ritz->space.count;
     for (int a = 0; a < 3; ++a)
     {
         // the higher the degree along an axis, the finer
-        ritz->grid.counts[a] = 4 * ritz->space.limit[a];
+        ritz->grid.counts[a] = (isBar ? 4 : 3) * ritz->space.limit[a];
         ritz->grid.sizes[a] = 2.0 * GRID_REACH / ritz->grid.counts[a];
     }
 }

@@ -193,25 +193,24 @@ static bool Allocate(Ritz* ritz)
     const int* counts = ritz->grid.counts;
     ritz->grid.cells =
         knArena_Allocate(arena, (size_t)(counts[0] * counts[1] * counts[2]), sizeof(knMoments));
-    ritz->elastic = knArena_Allocate(arena, n * n, sizeof(double));
-    bool isHeld = ritz->task->def->anchorCount > 0;
-    ritz->stiffness = isHeld ? knArena_Allocate(arena, n * n, sizeof(double)) : ritz->elastic;
+    ritz->stiffness = knArena_Allocate(arena, n * n, sizeof(double));
     ritz->factor = knArena_Allocate(arena, n * n, sizeof(double));
     ritz->mass =
         knArena_Allocate(arena, (size_t)ritz->space.count * ritz->space.count, sizeof(double));
     ritz->states = knArena_Allocate(arena, MAX_STEPS * n, sizeof(double));
     ritz->loads = knArena_Allocate(arena, ritz->task->def->impactCount * n, sizeof(double));
     ritz->steady = knArena_Allocate(arena, n, sizeof(double));
+    ritz->steadyForce = knArena_Allocate(arena, n, sizeof(double));
     ritz->scratch = knArena_Allocate(arena, MOTION_VECTORS * n, sizeof(double));
-    return ritz->moments && ritz->grid.cells && ritz->elastic && ritz->stiffness && ritz->factor &&
-           ritz->mass && ritz->states && ritz->loads && ritz->steady && ritz->scratch;
+    return ritz->moments && ritz->grid.cells && ritz->stiffness && ritz->factor && ritz->mass &&
+           ritz->states && ritz->loads && ritz->steady && ritz->steadyForce && ritz->scratch;
 }
 
 size_t knStress_PieceBytes(const knStressDef* def)
 {
     size_t n = MAX_UNKNOWNS;
-    size_t matrices = (def->anchorCount > 0 ? 3 : 2) * n * n + MAX_MONOMIALS * MAX_MONOMIALS;
-    size_t vectors = n * (MAX_STEPS + def->impactCount + 1 + MOTION_VECTORS);
+    size_t matrices = 2 * n * n + MAX_MONOMIALS * MAX_MONOMIALS;
+    size_t vectors = n * (MAX_STEPS + def->impactCount + 2 + MOTION_VECTORS);
     return sizeof(Moments3) + MAX_CELLS * sizeof(knMoments) + 8 * (matrices + vectors) +
            MAX_MONOMIALS * KN_STRESS_TIMES * 3 * sizeof(float) + 11 * (size_t)KN_CACHE_LINE;
 }

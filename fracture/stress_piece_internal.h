@@ -7,14 +7,14 @@
 #include "fracture/stress_internal.h"
 
 #define MAX_DEGREE     8
-#define MAX_MONOMIALS  56
+#define MAX_MONOMIALS  64
 #define MAX_UNKNOWNS   (3 * MAX_MONOMIALS)
 #define MAX_POWERS     (2 * MAX_DEGREE + 1)
 #define MAX_STEPS      24
 #define MAX_MOMENTS    512
-#define MAX_CELLS      4096
+#define MAX_CELLS      3375
 #define GRID_REACH     2.4 // of the grid, in half sides of the piece's box
-#define MOTION_VECTORS 6
+#define MOTION_VECTORS 9
 
 // The space of polynomials: x^a y^b z^c with a + b + c <= limit[0], b + c <= limit[1] and
 // c <= limit[2]. x is the longest axis: a bar needs its degree along, a plate across two. The
@@ -59,16 +59,16 @@ typedef struct Ritz
     CellGrid grid;
     uint32_t n;        // unknowns: three per monomial
     double* stiffness; // n x n, with what the anchors hold
-    double* elastic;   // n x n, without
     double* mass;      // count x count
     double* factor;    // n x n
     double* states;    // [MAX_STEPS][n]
     double times[MAX_STEPS];
     double energies[MAX_STEPS];
     uint32_t stepCount;
-    double* loads;   // [impact][n]: impulse on each unknown
-    double* steady;  // [n]: answer to the steady loads
-    double* scratch; // MOTION_VECTORS n
+    double* loads;       // [impact][n]: impulse on each unknown
+    double* steady;      // [n]: answer to the steady loads
+    double* steadyForce; // [n]: stiffness times it
+    double* scratch;     // MOTION_VECTORS n
 } Ritz;
 
 // Frame and polynomials: stress_frame.c

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Zlib
 #include "fracture/stress_piece_internal.h"
 
-#include <string.h>
-
 // Integral of d(phi_m)/dx_a d(phi_n)/dx_b; -1 for no derivative.
 static double Integral(const Ritz* ritz, uint32_t m, uint32_t n, int a, int b)
 {
@@ -45,8 +43,8 @@ static void AssemblePair(Ritz* ritz, uint32_t m, uint32_t n)
         for (uint32_t j = 0; j < 3; ++j)
         {
             double k = lambda * g[i][j] + mu * g[j][i] + (i == j ? mu * trace : 0.0);
-            ritz->elastic[(size_t)(3 * m + i) * ritz->n + 3 * n + j] = k;
-            ritz->elastic[(size_t)(3 * n + j) * ritz->n + 3 * m + i] = k;
+            ritz->stiffness[(size_t)(3 * m + i) * ritz->n + 3 * n + j] = k;
+            ritz->stiffness[(size_t)(3 * n + j) * ritz->n + 3 * m + i] = k;
         }
     }
     double mass = material->density * Integral(ritz, m, n, -1, -1);
@@ -112,10 +110,6 @@ void knStress_AddAnchors(Ritz* ritz)
     for (uint32_t i = 0; i < def->anchorCount; ++i)
     {
         count += labels[def->anchors[i]] == def->fragment;
-    }
-    if (ritz->stiffness != ritz->elastic)
-    {
-        memcpy(ritz->stiffness, ritz->elastic, (size_t)ritz->n * ritz->n * sizeof(double));
     }
     double spring = 1e4 * def->material->youngsModulus * ritz->frame.scale[0] / (count + 1);
     for (uint32_t i = 0; i < def->anchorCount; ++i)

@@ -13,39 +13,53 @@ static const double damping = -0.1;
 static const double beta = 0.3025; // (1 - damping)^2 / 4
 static const double gamma_ = 0.6;  // 1/2 - damping
 
+// Where the piece is and what its stiffness makes of it. K a follows from the solved equation for
+// less than a product with K, and K u and K v from it.
 typedef struct Motion
 {
     double* u;
     double* v;
     double* a;
+    double* ku;
+    double* kv;
+    double* ka;
     double* load;
-    double* work;
+    double* work; // two vectors
 } Motion;
 
-// y = A x for symmetric A; rows added up, so that the loop is wide.
-static void Multiply(const double* matrix, uint32_t n, const double* x, double* y)
+// y = K x; rows added up, so that the loop is wide.
+static void MultiplyStiffness(const Ritz* ritz, const double* x, double* y)
 {
+    uint32_t n = ritz->n;
     memset(y, 0, n * sizeof *y);
     for (uint32_t k = 0; k < n; ++k)
     {
-        const double* row = matrix + (size_t)k * n;
+        const double* row = ritz->stiffness + (size_t)k * n;
         double f = x[k];
         for (uint32_t j = 0; j < n; ++j)
         {
             y[j] += f * row[j];
         }
     }
+    ritz->task->result.workUnits += (uint64_t)n * n;
 }
 
-static double Energy(Ritz* ritz, const double* u, double* work)
+// y = M x
+static void MultiplyMass(const Ritz* ritz, const double* x, double* y)
 {
-    Multiply(ritz->elastic, ritz->n, u, work);
-    double sum = 0.0;
-    for (uint32_t i = 0; i < ritz->n; ++i)
+    uint32_t count = ritz->space.count;
+    memset(y, 0, ritz->n * sizeof *y);
+    for (uint32_t p = 0; p < count; ++p)
     {
-        sum += u[i] * work[i];
+        const double* row = ritz->mass + (size_t)p * count;
+        for (uint32_t q = 0; q < count; ++q)
+        {
+            y[3 * q] += x[3 * p] * row[q];
+            y[3 * q + 1] += x[3 * p + 1] * row[q];
+            y[3 * q + 2] += x[3 * p + 2] * row[q];
+        }
     }
-    return 0.5 * sum;
+    ritz->task->result.workUnits += 3 * (uint64_t)count * count;
 }
 
 // factor = massShare M + K
@@ -100,41 +114,46 @@ static void StepLoad(const Ritz* ritz, double from, double to, double* load)
 static void Step(Ritz* ritz, Motion* m, double t, double dt)
 {
     uint32_t n = ritz->n;
-    double* next = m->work;
-    double* rhs = m->work + n;
-    for (uint32_t i = 0; i < n; ++i)
-    {
-        double guess = m->u[i] + dt * m->v[i] + dt * dt * (0.5 - beta) * m->a[i];
-        next[i] = (1.0 + damping) * guess - damping * m->u[i];
-        m->u[i] = guess;
-        m->v[i] += dt * (1.0 - gamma_) * m->a[i];
-    }
-    Multiply(ritz->stiffness, n, next, rhs);
+    double* rhs = m->work;
+    double* ma = m->work + n;
+    double share = (1.0 + damping) * beta * dt * dt;
     StepLoad(ritz, t, t + dt, m->load);
     for (uint32_t i = 0; i < n; ++i)
     {
-        m->a[i] = m->load[i] - rhs[i];
+        double kGuess = m->ku[i] + dt * m->kv[i] + dt * dt * (0.5 - beta) * m->ka[i];
+        rhs[i] = m->load[i] - (1.0 + damping) * kGuess + damping * m->ku[i];
+        m->ku[i] = kGuess;
+        m->kv[i] += dt * (1.0 - gamma_) * m->ka[i];
+        m->u[i] += dt * m->v[i] + dt * dt * (0.5 - beta) * m->a[i];
+        m->v[i] += dt * (1.0 - gamma_) * m->a[i];
+        m->a[i] = rhs[i];
     }
     knStress_Backsolve(ritz->factor, n, m->a);
+    MultiplyMass(ritz, m->a, ma);
     for (uint32_t i = 0; i < n; ++i)
     {
+        // (M + share K) a = rhs
+        m->ka[i] = (rhs[i] - ma[i]) / share;
         m->u[i] += dt * dt * beta * m->a[i];
         m->v[i] += dt * gamma_ * m->a[i];
+        m->ku[i] += dt * dt * beta * m->ka[i];
+        m->kv[i] += dt * gamma_ * m->ka[i];
     }
-    ritz->task->result.workUnits += 3 * (uint64_t)n * n;
+    ritz->task->result.workUnits += (uint64_t)n * n;
 }
 
-static void Record(Ritz* ritz, Motion* m, double t)
+static void Record(Ritz* ritz, const Motion* m, double t)
 {
     double* state = ritz->states + (size_t)ritz->stepCount * ritz->n;
+    double sum = 0.0;
     for (uint32_t i = 0; i < ritz->n; ++i)
     {
         state[i] = m->u[i] + ritz->steady[i];
+        sum += state[i] * (m->ku[i] + ritz->steadyForce[i]);
     }
     ritz->times[ritz->stepCount] = t;
-    ritz->energies[ritz->stepCount] = Energy(ritz, state, m->work);
+    ritz->energies[ritz->stepCount] = 0.5 * sum;
     ritz->stepCount += 1;
-    ritz->task->result.workUnits += (uint64_t)ritz->n * ritz->n;
 }
 
 // Slow answer to the loads of one kind, from the factor at work.
@@ -171,27 +190,19 @@ static double EstimatePeriod(Ritz* ritz, Motion* m)
     double* shape = m->work;
     double* force = m->work + n;
     AnswerSlowly(ritz, kn_loadImpact, shape);
-    Multiply(ritz->stiffness, n, shape, force);
+    MultiplyStiffness(ritz, shape, force);
     // motion as a whole has no elastic force, so solving again from the force leaves it out
     memcpy(shape, force, n * sizeof *shape);
     knStress_Backsolve(ritz->factor, n, shape);
+    MultiplyMass(ritz, shape, m->load);
     double strain = 0.0;
     double kinetic = 0.0;
-    uint32_t count = ritz->space.count;
-    for (uint32_t p = 0; p < count; ++p)
+    for (uint32_t i = 0; i < n; ++i)
     {
-        for (uint32_t i = 0; i < 3; ++i)
-        {
-            double sum = 0.0;
-            for (uint32_t q = 0; q < count; ++q)
-            {
-                sum += ritz->mass[(size_t)p * count + q] * shape[3 * q + i];
-            }
-            kinetic += sum * shape[3 * p + i];
-            strain += force[3 * p + i] * shape[3 * p + i];
-        }
+        strain += force[i] * shape[i];
+        kinetic += m->load[i] * shape[i];
     }
-    return strain > 0.0 ? 2.0 * PI * sqrt(kinetic / strain) : 0.0;
+    return strain > 0.0 ? 2.0 * PI * sqrt(fmax(kinetic, 0.0) / strain) : 0.0;
 }
 
 static double RunPhase(Ritz* ritz, Motion* m, double t, double dt, int stepCount)
@@ -211,10 +222,18 @@ void knStress_RunSteps(Ritz* ritz)
     uint32_t n = ritz->n;
     double* s = ritz->scratch;
     memset(s, 0, MOTION_VECTORS * (size_t)n * sizeof *s);
-    Motion m = {.u = s, .v = s + n, .a = s + 2 * n, .load = s + 3 * n, .work = s + 4 * n};
+    Motion m = {.u = s,
+                .v = s + n,
+                .a = s + 2 * (size_t)n,
+                .ku = s + 3 * (size_t)n,
+                .kv = s + 4 * (size_t)n,
+                .ka = s + 5 * (size_t)n,
+                .load = s + 6 * (size_t)n,
+                .work = s + 7 * (size_t)n};
     ritz->stepCount = 0;
     FactorSlow(ritz);
     AnswerSlowly(ritz, kn_loadSteady, ritz->steady);
+    MultiplyStiffness(ritz, ritz->steady, ritz->steadyForce);
     double duration = knStress_LongestHit(ritz->task->def);
     if (!(duration > 0.0))
     {
