@@ -44,29 +44,44 @@ bool knHitRegion(const knTetMesh* mesh, uint32_t tet, const knTetRegion* region,
     return found;
 }
 
-// The nearest point of a convex polygon. Seen from p, which is the origin here; an outside point is
-// nearest to an edge that it lies beyond.
-static bool HitPolygon(const knCrackFace* face, knDVec3 p, knFaceHit* hit)
+void knPreparePolygon(knPolygon* polygon, const knCrackFace* face)
 {
-    knDVec3 q[KN_MAX_REGION_LOOP], n = {0.0, 0.0, 0.0};
-    q[0] = knDSub(knToDouble(face->points[0]), p);
+    polygon->count = face->count;
+    knDVec3 n = {0.0, 0.0, 0.0}, o = knToDouble(face->points[0]);
+    polygon->points[0] = o;
     for (int i = 1; i < face->count; ++i)
     {
-        q[i] = knDSub(knToDouble(face->points[i]), p);
-        n = i > 1 ? knDAdd(n, knDCross(knDSub(q[i - 1], q[0]), knDSub(q[i], q[0]))) : n;
+        knDVec3* q = polygon->points + i;
+        *q = knToDouble(face->points[i]);
+        n = i > 1 ? knDAdd(n, knDCross(knDSub(q[-1], o), knDSub(*q, o))) : n;
     }
-    double nn = knDDot(n, n), h = knDDot(n, q[0]);
-    if (h * h >= hit->distance2 * nn && nn > 0.0)
+    polygon->normal = n;
+    polygon->size2 = knDDot(n, n);
+    for (int i = 0; i < face->count; ++i)
+    {
+        knDVec3 e = knDSub(polygon->points[i + 1 < face->count ? i + 1 : 0], polygon->points[i]);
+        polygon->edges[i] = e;
+        polygon->sides[i] = knDCross(e, n);
+    }
+}
+
+// A point whose foot lies outside is nearest to an edge that it lies beyond.
+bool knHitPolygon(const knPolygon* polygon, knDVec3 p, knFaceHit* hit)
+{
+    knDVec3 n = polygon->normal, q = knDSub(polygon->points[0], p);
+    double size2 = polygon->size2, h = knDDot(n, q);
+    if (h * h >= hit->distance2 * size2 && size2 > 0.0)
     {
         return false;
     }
-    knDVec3 nearest = nn > 0.0 ? knDScale(h / nn, n) : q[0];
-    double distance2 = nn > 0.0 ? h * h / nn : DBL_MAX;
-    bool beyond = false;
-    for (int i = 0; i < face->count; ++i)
+    bool beyond = !(size2 > 0.0);
+    knDVec3 nearest = beyond ? q : knDScale(h / size2, n);
+    double distance2 = beyond ? DBL_MAX : h * h / size2;
+    bool found = false;
+    for (int i = 0; i < polygon->count; ++i)
     {
-        knDVec3 a = q[i], e = knDSub(q[i + 1 < face->count ? i + 1 : 0], a);
-        if (nn > 0.0 && knDDot(knDCross(e, n), a) >= 0.0)
+        knDVec3 a = knDSub(polygon->points[i], p), e = polygon->edges[i];
+        if (!beyond && knDDot(polygon->sides[i], a) >= 0.0)
         {
             continue;
         }
@@ -74,9 +89,9 @@ static bool HitPolygon(const knCrackFace* face, knDVec3 p, knFaceHit* hit)
         t = t > 0.0 && ee > 0.0 ? knLower(t / ee, 1.0) : 0.0;
         knDVec3 c = knDAdd(a, knDScale(t, e));
         double d2 = knDDot(c, c);
-        nearest = !beyond || d2 < distance2 ? c : nearest;
-        distance2 = !beyond || d2 < distance2 ? d2 : distance2;
-        beyond = true;
+        nearest = !found || d2 < distance2 ? c : nearest;
+        distance2 = !found || d2 < distance2 ? d2 : distance2;
+        found = true;
     }
     if (!(distance2 < hit->distance2))
     {
@@ -91,7 +106,9 @@ bool knHitCracks(const knCrackFaces* cracks, knDVec3 p, knFaceHit* hit)
     bool found = false;
     for (uint32_t f = 0; f < cracks->count; ++f)
     {
-        found = HitPolygon(&cracks->faces[f], p, hit) || found;
+        knPolygon polygon;
+        knPreparePolygon(&polygon, &cracks->faces[f]);
+        found = knHitPolygon(&polygon, p, hit) || found;
     }
     return found;
 }

@@ -59,12 +59,37 @@ static bool Accept(Front* front, uint32_t node, const knNodeValue* value)
 
 static knNodeValue ValueOf(knVec3 p, const knFaceHit* hit, uint32_t source)
 {
-    knDVec3 d = knDSub(hit->point, knToDouble(p));
     double length = sqrt(hit->distance2);
-    // a node on the crack itself: out through the face
-    d = length > 0.0 ? d : hit->normal;
-    knVec3 unit = knNormalize(knToFloat(knDScale(1.0 / fmax(knDLength(d), DBL_MIN), d)));
+    knDVec3 d = knDSub(hit->point, knToDouble(p));
+    double size = length;
+    if (!(length > 0.0))
+    {
+        // a node on the crack itself: out through the face
+        d = hit->normal;
+        size = knDLength(d);
+    }
+    knVec3 unit = knToFloat(knDScale(size > 0.0 ? 1.0 / size : 0.0, d));
     return (knNodeValue){(float)length, unit, source};
+}
+
+static void StartNode(Front* front, uint32_t tet, int corner, const knPolygon* polygons,
+                      uint32_t count)
+{
+    knFragmentField* field = front->field;
+    uint32_t node = field->mesh->tets[tet].v[corner];
+    knVec3 p = field->mesh->nodes[node];
+    double known = (double)field->values[node].distance;
+    knFaceHit hit = {.distance2 = known < DBL_MAX ? known * known : DBL_MAX};
+    bool found = false;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        found = knHitPolygon(&polygons[i], knToDouble(p), &hit) || found;
+    }
+    if (found)
+    {
+        knNodeValue value = ValueOf(p, &hit, tet);
+        field->stats.startNodes += Accept(front, node, &value);
+    }
 }
 
 // The nodes of a crossed tetrahedron, each from the crack faces of its own part.
@@ -72,6 +97,9 @@ static void StartTet(Front* front, uint32_t tet)
 {
     knFragmentField* field = front->field;
     const uint32_t* v = field->mesh->tets[tet].v;
+    bool onePlane = field->cuts->cuts[field->cuts->tetCuts[tet]].planeCount == 1;
+    knPolygon polygons[KN_MAX_TET_PLANES];
+    knCrackFaces cracks = {.count = 0};
     uint8_t done = 0;
     for (int i = 0; i < 4; ++i)
     {
@@ -82,21 +110,24 @@ static void StartTet(Front* front, uint32_t tet)
         }
         uint8_t mask = knCutStore_Mask(field->cuts, field->mesh, tet, label);
         done |= mask;
-        knCrackFaces cracks;
-        knCutStore_CrackFaces(field->cuts, field->mesh, tet, mask, &cracks);
+        if (onePlane && cracks.count == 1)
+        {
+            // both parts have the same face, from their own sides
+            polygons[0].normal = knDScale(-1.0, polygons[0].normal);
+        }
+        else
+        {
+            knCutStore_CrackFaces(field->cuts, field->mesh, tet, mask, &cracks);
+            for (uint32_t k = 0; k < cracks.count; ++k)
+            {
+                knPreparePolygon(&polygons[k], &cracks.faces[k]);
+            }
+        }
         for (int k = i; k < 4; ++k)
         {
-            if (!(mask >> k & 1))
+            if (mask >> k & 1)
             {
-                continue;
-            }
-            knVec3 p = field->mesh->nodes[v[k]];
-            double known = (double)field->values[v[k]].distance;
-            knFaceHit hit = {.distance2 = known < DBL_MAX ? known * known : DBL_MAX};
-            if (knHitCracks(&cracks, knToDouble(p), &hit))
-            {
-                knNodeValue value = ValueOf(p, &hit, tet);
-                field->stats.startNodes += Accept(front, v[k], &value);
+                StartNode(front, tet, k, polygons, cracks.count);
             }
         }
     }

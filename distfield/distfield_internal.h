@@ -213,6 +213,20 @@ typedef struct knFaceHit
 bool knHitRegion(const knTetMesh* mesh, uint32_t tet, const knTetRegion* region, knDVec3 p,
                  bool original, knFaceHit* hit);
 
+// A crack face made ready for several points.
+typedef struct knPolygon
+{
+    knDVec3 points[KN_MAX_REGION_LOOP];
+    knDVec3 edges[KN_MAX_REGION_LOOP]; // to the next point
+    knDVec3 sides[KN_MAX_REGION_LOOP]; // out of the polygon, in its plane
+    knDVec3 normal;                    // twice the area long
+    double size2;                      // of the normal, squared
+    int count;
+} knPolygon;
+
+void knPreparePolygon(knPolygon* polygon, const knCrackFace* face);
+bool knHitPolygon(const knPolygon* polygon, knDVec3 p, knFaceHit* hit);
+
 // The same for crack faces alone.
 bool knHitCracks(const knCrackFaces* cracks, knDVec3 p, knFaceHit* hit);
 

@@ -54,7 +54,7 @@ static bool IsCrossedFrom(const Plan* plan, uint32_t tet, uint32_t slot)
     return crossed;
 }
 
-static uint32_t VisitCrossed(const Plan* plan, uint32_t* tets)
+static uint32_t ListCrossed(const Plan* plan, uint32_t* tets)
 {
     const knCutMesh* c = plan->cutMesh;
     uint32_t count = 0;
@@ -69,11 +69,7 @@ static uint32_t VisitCrossed(const Plan* plan, uint32_t* tets)
         {
             if (IsCrossedFrom(plan, c->nodeTets[k], slot))
             {
-                if (tets)
-                {
-                    tets[count] = c->nodeTets[k];
-                }
-                count += 1;
+                tets[count++] = c->nodeTets[k];
             }
         }
     }
@@ -82,7 +78,15 @@ static uint32_t VisitCrossed(const Plan* plan, uint32_t* tets)
 
 static knResult CollectCrossed(Plan* plan)
 {
-    uint32_t count = VisitCrossed(plan, NULL);
+    size_t mark = knArena_Mark(plan->arena);
+    plan->crossedTets = knArena_Allocate(plan->arena, plan->tetLimit, sizeof(uint32_t));
+    if (!plan->crossedTets)
+    {
+        return kn_errorMemory;
+    }
+    uint32_t count = ListCrossed(plan, plan->crossedTets);
+    // gives back what the limit was too high; the same place, as nothing came in between
+    knArena_Rewind(plan->arena, mark);
     plan->crossedTets = knArena_Allocate(plan->arena, (size_t)count + 1, sizeof(uint32_t));
     plan->addedPlanes = knArena_Allocate(plan->arena, (size_t)count + 1, sizeof(uint8_t));
     uint32_t* scratch = knArena_Allocate(plan->arena, (size_t)count + 1, sizeof(uint32_t));
@@ -90,7 +94,7 @@ static knResult CollectCrossed(Plan* plan)
     {
         return kn_errorMemory;
     }
-    plan->crossedCount = VisitCrossed(plan, plan->crossedTets);
+    plan->crossedCount = count;
     knCut_SortNumbers(plan->crossedTets, count, scratch);
     return kn_success;
 }

@@ -26,6 +26,7 @@ static void Join(uint32_t* parents, uint32_t a, uint32_t b)
     }
 }
 
+// Joins the node to its neighbours of the same group, and lists the edges to the others.
 static void JoinNeighbors(Plan* plan, uint32_t slot)
 {
     const knTetMesh* mesh = plan->mesh;
@@ -39,6 +40,10 @@ static void JoinNeighbors(Plan* plan, uint32_t slot)
             if (plan->groups[slot] == plan->groups[otherSlot])
             {
                 Join(plan->components, slot, otherSlot);
+            }
+            else
+            {
+                plan->partedEdges[plan->partedCount++] = mesh->nodeEdges[k];
             }
         }
     }
@@ -93,6 +98,13 @@ static void ListSlots(Plan* plan)
 
 knResult knCut_FindComponents(Plan* plan)
 {
+    size_t mark = knArena_Mark(plan->arena);
+    plan->partedCount = 0;
+    plan->partedEdges = knArena_Allocate(plan->arena, plan->edgeLimit, sizeof(uint32_t));
+    if (!plan->partedEdges)
+    {
+        return kn_errorMemory;
+    }
     for (uint32_t i = 0; i < plan->nodeCount; ++i)
     {
         plan->components[i] = i;
@@ -101,6 +113,10 @@ knResult knCut_FindComponents(Plan* plan)
     {
         JoinNeighbors(plan, i);
     }
+    // gives back what the limit was too high; the same place, as nothing came in between
+    knArena_Rewind(plan->arena, mark);
+    plan->partedEdges =
+        knArena_Allocate(plan->arena, (size_t)plan->partedCount + 1, sizeof(uint32_t));
     NumberComponents(plan);
     plan->starts =
         knArena_Allocate(plan->arena, (size_t)plan->componentCount + 1, sizeof(uint32_t));

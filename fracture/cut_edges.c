@@ -3,59 +3,39 @@
 
 #include <string.h>
 
-// Calls for every cut edge of the plan: counts them per group, or puts them in their place.
-static void VisitCutEdges(const Plan* plan, uint32_t* cursors, EdgeCut* cuts)
-{
-    const knTetMesh* mesh = plan->mesh;
-    for (uint32_t i = 0; i < plan->nodeCount; ++i)
-    {
-        uint32_t node = plan->nodes[i];
-        for (uint32_t k = mesh->nodeEdgeStarts[node]; k < mesh->nodeEdgeStarts[node + 1]; ++k)
-        {
-            uint32_t edge = mesh->nodeEdges[k];
-            uint32_t other = mesh->edges[edge].v[1];
-            if (other == node || !IsOwn(plan, other))
-            {
-                continue; // each edge once, from its lower end
-            }
-            uint32_t a = plan->groups[i];
-            uint32_t b = plan->groups[SlotOf(plan, other)];
-            if (a != b)
-            {
-                uint32_t group = knCut_PartingGroup(plan->parents, a, b);
-                if (cuts)
-                {
-                    cuts[cursors[group]] = (EdgeCut){.edge = edge, .group = group};
-                }
-                cursors[group] += 1;
-            }
-        }
-    }
-}
-
+// The edges that the components part, by the group whose leaving cuts them, in the order of the
+// lower ends.
 knResult knCut_CollectCutEdges(Plan* plan)
 {
+    uint32_t count = plan->partedCount;
     uint32_t* cursors = knArena_Allocate(plan->arena, plan->groupCount, sizeof(uint32_t));
-    if (!cursors)
+    plan->edgeCuts = knArena_Allocate(plan->arena, (size_t)count + 1, sizeof(EdgeCut));
+    uint32_t* groups = knArena_Allocate(plan->arena, (size_t)count + 1, sizeof(uint32_t));
+    if (!cursors || !plan->edgeCuts || !groups)
     {
         return kn_errorMemory;
     }
+    plan->edgeCutCount = count;
     memset(cursors, 0, plan->groupCount * sizeof(uint32_t));
-    VisitCutEdges(plan, cursors, NULL);
-    uint32_t count = 0;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        const uint32_t* v = plan->mesh->edges[plan->partedEdges[i]].v;
+        groups[i] = knCut_PartingGroup(plan->parents, plan->groups[SlotOf(plan, v[0])],
+                                       plan->groups[SlotOf(plan, v[1])]);
+        cursors[groups[i]] += 1;
+    }
+    uint32_t place = 0;
     for (uint32_t g = 0; g < plan->groupCount; ++g)
     {
         uint32_t size = cursors[g];
-        cursors[g] = count;
-        count += size;
+        cursors[g] = place;
+        place += size;
     }
-    plan->edgeCutCount = count;
-    plan->edgeCuts = knArena_Allocate(plan->arena, (size_t)count + 1, sizeof(EdgeCut));
-    if (!plan->edgeCuts)
+    for (uint32_t i = 0; i < count; ++i)
     {
-        return kn_errorMemory;
+        plan->edgeCuts[cursors[groups[i]]++] =
+            (EdgeCut){.edge = plan->partedEdges[i], .group = groups[i]};
     }
-    VisitCutEdges(plan, cursors, plan->edgeCuts);
     return kn_success;
 }
 

@@ -37,9 +37,27 @@ static knResult CheckFragment(const knFragmentSet* set, uint32_t fragment, const
     return kn_success;
 }
 
+// A cut edge and a crossed tetrahedron have two corners in the fragment at least.
+static void FindLimits(const knFragmentSet* set, uint32_t fragment, uint32_t* edges, uint32_t* tets)
+{
+    const knCutMesh* c = set->cutMesh;
+    const uint32_t* nodes = knFragmentSet_Nodes(set, fragment);
+    uint32_t count = set->fragments[fragment].nodeCount;
+    uint64_t edgeSum = 0, tetSum = 0;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        uint32_t n = nodes[i];
+        edgeSum += c->mesh->nodeEdgeStarts[n + 1] - c->mesh->nodeEdgeStarts[n];
+        tetSum += c->nodeTetStarts[n + 1] - c->nodeTetStarts[n];
+    }
+    *edges = (uint32_t)(edgeSum / 2 + 1);
+    *tets = (uint32_t)(tetSum / 2 + 1);
+}
+
 static knResult PreparePlan(Plan* plan)
 {
     uint32_t count = plan->nodeCount;
+    FindLimits(plan->set, plan->fragment, &plan->edgeLimit, &plan->tetLimit);
     plan->splitNodes = knArena_Allocate(plan->arena, count, sizeof(uint32_t));
     plan->groups = knArena_Allocate(plan->arena, count, sizeof(uint32_t));
     plan->components = knArena_Allocate(plan->arena, count, sizeof(uint32_t));
@@ -355,27 +373,17 @@ size_t knFragmentSet_SplitBytes(const knFragmentSet* set, uint32_t fragment, con
     {
         return 0;
     }
-    const knCutMesh* c = set->cutMesh;
-    const uint32_t* nodes = knFragmentSet_Nodes(set, fragment);
     size_t count = set->fragments[fragment].nodeCount;
-    size_t edgeCount = 0;
-    size_t tetCount = 0;
-    for (size_t i = 0; i < count; ++i)
-    {
-        uint32_t n = nodes[i];
-        edgeCount += c->mesh->nodeEdgeStarts[n + 1] - c->mesh->nodeEdgeStarts[n];
-        tetCount += c->nodeTetStarts[n + 1] - c->nodeTetStarts[n];
-    }
-    // a crossed tetrahedron and a cut edge have two corners in the fragment
-    edgeCount = edgeCount / 2 + 1;
-    tetCount = tetCount / 2 + 1;
+    uint32_t edgeCount, tetCount;
+    FindLimits(set, fragment, &edgeCount, &tetCount);
     size_t groupCount = knCut_CountGroups(def);
     size_t perNode = 6 * sizeof(uint32_t);
     size_t perPiece = sizeof(Moments) + sizeof(knDebris) + sizeof(double) + 4 * sizeof(uint32_t);
     size_t perGroup = 3 * sizeof(uint32_t) + sizeof(float) + sizeof(double[2]);
+    size_t perEdge = sizeof(EdgeCut) + 2 * sizeof(uint32_t);
     size_t perTet = 2 * sizeof(uint32_t) + 1;
     // no more pieces than nodes; each of the arrays may lose a cache line to alignment
-    return Aligned(count * (perNode + perPiece) + groupCount * perGroup +
-                   edgeCount * sizeof(EdgeCut) + tetCount * perTet) +
+    return Aligned(count * (perNode + perPiece) + groupCount * perGroup + edgeCount * perEdge +
+                   tetCount * perTet) +
            32 * KN_CACHE_LINE;
 }

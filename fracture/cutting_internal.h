@@ -49,6 +49,9 @@ typedef struct Plan
     float* phi;           // by slot, of the function at work
     uint32_t* stamps;     // by slot, the last group that set phi
     uint32_t componentCount;
+    uint32_t edgeLimit, tetLimit; // no more edges are cut, tetrahedra crossed
+    uint32_t* partedEdges;        // between groups
+    uint32_t partedCount;
     // what was written to the store
     EdgeCut* edgeCuts;
     uint32_t edgeCutCount;
