@@ -57,12 +57,6 @@ void knPreparePolygon(knPolygon* polygon, const knCrackFace* face)
     }
     polygon->normal = n;
     polygon->size2 = knDDot(n, n);
-    for (int i = 0; i < face->count; ++i)
-    {
-        knDVec3 e = knDSub(polygon->points[i + 1 < face->count ? i + 1 : 0], polygon->points[i]);
-        polygon->edges[i] = e;
-        polygon->sides[i] = knDCross(e, n);
-    }
 }
 
 // A point whose foot lies outside is nearest to an edge that it lies beyond.
@@ -80,8 +74,9 @@ bool knHitPolygon(const knPolygon* polygon, knDVec3 p, knFaceHit* hit)
     bool found = false;
     for (int i = 0; i < polygon->count; ++i)
     {
-        knDVec3 a = knDSub(polygon->points[i], p), e = polygon->edges[i];
-        if (!beyond && knDDot(polygon->sides[i], a) >= 0.0)
+        knDVec3 a = knDSub(polygon->points[i], p);
+        knDVec3 e = knDSub(polygon->points[i + 1 < polygon->count ? i + 1 : 0], polygon->points[i]);
+        if (!beyond && knDDot(knDCross(e, n), a) >= 0.0)
         {
             continue;
         }
@@ -101,14 +96,19 @@ bool knHitPolygon(const knPolygon* polygon, knDVec3 p, knFaceHit* hit)
     return true;
 }
 
+static bool HitPolygon(const knCrackFace* face, knDVec3 p, knFaceHit* hit)
+{
+    knPolygon polygon;
+    knPreparePolygon(&polygon, face);
+    return knHitPolygon(&polygon, p, hit);
+}
+
 bool knHitCracks(const knCrackFaces* cracks, knDVec3 p, knFaceHit* hit)
 {
     bool found = false;
     for (uint32_t f = 0; f < cracks->count; ++f)
     {
-        knPolygon polygon;
-        knPreparePolygon(&polygon, &cracks->faces[f]);
-        found = knHitPolygon(&polygon, p, hit) || found;
+        found = HitPolygon(&cracks->faces[f], p, hit) || found;
     }
     return found;
 }

@@ -72,8 +72,15 @@ static knNodeValue ValueOf(knVec3 p, const knFaceHit* hit, uint32_t source)
     return (knNodeValue){(float)length, unit, source};
 }
 
-static void StartNode(Front* front, uint32_t tet, int corner, const knPolygon* polygons,
-                      uint32_t count)
+// The crack faces of one part of a tetrahedron.
+typedef struct Cracks
+{
+    knPolygon polygons[KN_MAX_TET_PLANES];
+    uint32_t count;
+    bool isOther; // taken from the other part, so normals point into this one
+} Cracks;
+
+static void StartNode(Front* front, uint32_t tet, int corner, const Cracks* cracks)
 {
     knFragmentField* field = front->field;
     uint32_t node = field->mesh->tets[tet].v[corner];
@@ -81,25 +88,38 @@ static void StartNode(Front* front, uint32_t tet, int corner, const knPolygon* p
     double known = (double)field->values[node].distance;
     knFaceHit hit = {.distance2 = known < DBL_MAX ? known * known : DBL_MAX};
     bool found = false;
-    for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t i = 0; i < cracks->count; ++i)
     {
-        found = knHitPolygon(&polygons[i], knToDouble(p), &hit) || found;
+        found = knHitPolygon(&cracks->polygons[i], knToDouble(p), &hit) || found;
     }
     if (found)
     {
+        hit.normal = cracks->isOther ? knDScale(-1.0, hit.normal) : hit.normal;
         knNodeValue value = ValueOf(p, &hit, tet);
         field->stats.startNodes += Accept(front, node, &value);
     }
 }
 
+static void LoadCracks(const knFragmentField* field, uint32_t tet, uint8_t mask, Cracks* cracks)
+{
+    knCrackFaces faces;
+    knCutStore_CrackFaces(field->cuts, field->mesh, tet, mask, &faces);
+    for (uint32_t k = 0; k < faces.count; ++k)
+    {
+        knPreparePolygon(&cracks->polygons[k], &faces.faces[k]);
+    }
+    cracks->count = faces.count;
+}
+
 // The nodes of a crossed tetrahedron, each from the crack faces of its own part.
 static void StartTet(Front* front, uint32_t tet)
 {
-    knFragmentField* field = front->field;
+    const knFragmentField* field = front->field;
     const uint32_t* v = field->mesh->tets[tet].v;
     bool onePlane = field->cuts->cuts[field->cuts->tetCuts[tet]].planeCount == 1;
-    knPolygon polygons[KN_MAX_TET_PLANES];
-    knCrackFaces cracks = {.count = 0};
+    Cracks cracks;
+    cracks.count = 0;
+    cracks.isOther = false;
     uint8_t done = 0;
     for (int i = 0; i < 4; ++i)
     {
@@ -110,24 +130,17 @@ static void StartTet(Front* front, uint32_t tet)
         }
         uint8_t mask = knCutStore_Mask(field->cuts, field->mesh, tet, label);
         done |= mask;
-        if (onePlane && cracks.count == 1)
+        // the two parts of one plane have the same face
+        cracks.isOther = onePlane && cracks.count > 0;
+        if (!cracks.isOther)
         {
-            // both parts have the same face, from their own sides
-            polygons[0].normal = knDScale(-1.0, polygons[0].normal);
-        }
-        else
-        {
-            knCutStore_CrackFaces(field->cuts, field->mesh, tet, mask, &cracks);
-            for (uint32_t k = 0; k < cracks.count; ++k)
-            {
-                knPreparePolygon(&polygons[k], &cracks.faces[k]);
-            }
+            LoadCracks(field, tet, mask, &cracks);
         }
         for (int k = i; k < 4; ++k)
         {
             if (mask >> k & 1)
             {
-                StartNode(front, tet, k, polygons, cracks.count);
+                StartNode(front, tet, k, &cracks);
             }
         }
     }

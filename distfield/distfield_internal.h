@@ -217,10 +217,8 @@ bool knHitRegion(const knTetMesh* mesh, uint32_t tet, const knTetRegion* region,
 typedef struct knPolygon
 {
     knDVec3 points[KN_MAX_REGION_LOOP];
-    knDVec3 edges[KN_MAX_REGION_LOOP]; // to the next point
-    knDVec3 sides[KN_MAX_REGION_LOOP]; // out of the polygon, in its plane
-    knDVec3 normal;                    // twice the area long
-    double size2;                      // of the normal, squared
+    knDVec3 normal; // twice the area long
+    double size2;   // of the normal, squared
     int count;
 } knPolygon;
 
