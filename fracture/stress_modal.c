@@ -163,8 +163,12 @@ static void FillFactors(StressTask* task, ModalState* state)
         for (uint32_t k = 0; k < KN_STRESS_TIMES; ++k)
         {
             bool isUsed = k < task->timeCount;
-            state->factors[a * KN_STRESS_TIMES + k] =
+            float factor =
                 isUsed ? (float)(scale * Coordinate(task, state, i, task->times[k])) : 0.0f;
+            for (uint32_t lane = 0; lane < 4; ++lane)
+            {
+                state->factors[(a * KN_STRESS_TIMES + k) * 4 + lane] = factor;
+            }
         }
     }
 }
@@ -191,10 +195,10 @@ static void SumFour(const ModalState* state, const int16_t* column, uint32_t fir
     {
         simde__m128 v[2];
         LoadEight(column + state->active[a] * stride, v);
-        const float* factors = state->factors + a * KN_STRESS_TIMES + firstTime;
+        const float* factors = state->factors + 4 * (a * KN_STRESS_TIMES + firstTime);
         for (int k = 0; k < 4; ++k)
         {
-            simde__m128 f = simde_mm_set1_ps(factors[k]);
+            simde__m128 f = simde_mm_load_ps(factors + 4 * k);
             sums[2 * k] = simde_mm_add_ps(sums[2 * k], simde_mm_mul_ps(f, v[0]));
             sums[2 * k + 1] = simde_mm_add_ps(sums[2 * k + 1], simde_mm_mul_ps(f, v[1]));
         }
@@ -229,7 +233,7 @@ static bool Allocate(StressTask* task, ModalState* state)
     state->steady = knArena_Allocate(task->arena, modeCount, sizeof *state->steady);
     state->largest = knArena_Allocate(task->arena, modeCount, sizeof *state->largest);
     state->factors =
-        knArena_Allocate(task->arena, (size_t)modeCount * KN_STRESS_TIMES, sizeof(float));
+        knArena_Allocate(task->arena, (size_t)modeCount * KN_STRESS_TIMES, 4 * sizeof(float));
     state->active = knArena_Allocate(task->arena, modeCount, sizeof *state->active);
     return state->forces && state->steady && state->largest && state->factors && state->active;
 }
@@ -237,7 +241,7 @@ static bool Allocate(StressTask* task, ModalState* state)
 size_t knStress_ModalBytes(const knStressDef* def)
 {
     size_t modeCount = def->modes->modeCount;
-    return modeCount * (8 * (size_t)def->impactCount + 8 + 8 + 4 * KN_STRESS_TIMES + 4) +
+    return modeCount * (8 * (size_t)def->impactCount + 8 + 8 + 16 * KN_STRESS_TIMES + 4) +
            5 * (size_t)KN_CACHE_LINE;
 }
 

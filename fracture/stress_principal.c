@@ -1,47 +1,81 @@
 // SPDX-License-Identifier: Zlib
 #include "fracture/stress_internal.h"
 
-// Plain loops over lanes: the compiler makes them wide, and every lane has the scalar's bits.
+#include <simde/x86/sse2.h>
+
+typedef simde__m128 F4;
+
+static F4 Set(float x)
+{
+    return simde_mm_set1_ps(x);
+}
+
+static F4 Add(F4 a, F4 b)
+{
+    return simde_mm_add_ps(a, b);
+}
+
+static F4 Sub(F4 a, F4 b)
+{
+    return simde_mm_sub_ps(a, b);
+}
+
+static F4 Mul(F4 a, F4 b)
+{
+    return simde_mm_mul_ps(a, b);
+}
 
 // 2 cos(2/3 acos s) on [0, 1] to 4e-7. With r = det/2 of the deviator of unit size, the largest
 // root is 2 cos(acos(r) / 3); in s = sqrt((1 + r) / 2) it is smooth, so no angle is needed.
-static float RootOfShape(float s)
+static F4 RootOfShape(F4 s)
 {
-    return 1.00000037f +
-           s * (1.1546638f +
-                s * (-0.221610942f +
-                     s * (0.102949527f +
-                          s * (-0.0527994987f + s * (0.0210035072f - s * 0.00420698202f)))));
+    static const float terms[7] = {-0.00420698202f, 0.0210035072f, -0.0527994987f, 0.102949527f,
+                                   -0.221610942f,   1.1546638f,    1.00000037f};
+    F4 sum = Set(terms[0]);
+    for (int i = 1; i < 7; ++i)
+    {
+        sum = Add(Mul(sum, s), Set(terms[i]));
+    }
+    return sum;
 }
 
-static float LargestRoot(float xx, float yy, float zz, float xy, float yz, float zx)
+// Half the determinant of the symmetric matrix with a, b, c on its diagonal.
+static F4 HalfDeterminant(F4 a, F4 b, F4 c, const F4 off[3])
 {
-    float mean = (xx + yy + zz) * (1.0f / 3.0f);
-    float a = xx - mean;
-    float b = yy - mean;
-    float c = zz - mean;
-    float size2 = (a * a + b * b + c * c + 2.0f * (xy * xy + yz * yz + zx * zx)) * (1.0f / 6.0f);
-    float size = sqrtf(size2);
+    F4 first = Mul(a, Sub(Mul(b, c), Mul(off[1], off[1])));
+    F4 second = Mul(off[0], Sub(Mul(off[0], c), Mul(off[1], off[2])));
+    F4 third = Mul(off[2], Sub(Mul(off[0], off[1]), Mul(b, off[2])));
+    return Mul(Set(0.5f), Add(Sub(first, second), third));
+}
+
+static F4 LargestRoot(const F4 t[6])
+{
+    F4 mean = Mul(Add(Add(t[0], t[1]), t[2]), Set(1.0f / 3.0f));
+    F4 a = Sub(t[0], mean);
+    F4 b = Sub(t[1], mean);
+    F4 c = Sub(t[2], mean);
+    F4 shear2 = Add(Add(Mul(t[3], t[3]), Mul(t[4], t[4])), Mul(t[5], t[5]));
+    F4 size2 = Add(Add(Mul(a, a), Mul(b, b)), Add(Mul(c, c), Add(shear2, shear2)));
+    F4 size = simde_mm_sqrt_ps(Mul(size2, Set(1.0f / 6.0f)));
     // unit size first: the cube of a stress in pascal leaves the range of float
-    float inverse = 1.0f / (size + FLT_MIN);
-    a *= inverse;
-    b *= inverse;
-    c *= inverse;
-    float d = xy * inverse;
-    float e = yz * inverse;
-    float f = zx * inverse;
-    float r = 0.5f * (a * (b * c - e * e) - d * (d * c - e * f) + f * (d * e - b * f));
-    float s2 = 0.5f + 0.5f * r;
-    s2 = s2 > 0.0f ? s2 : 0.0f;
-    s2 = s2 < 1.0f ? s2 : 1.0f;
-    return mean + size * RootOfShape(sqrtf(s2));
+    F4 inverse = simde_mm_div_ps(Set(1.0f), Add(size, Set(FLT_MIN)));
+    const F4 off[3] = {Mul(t[3], inverse), Mul(t[4], inverse), Mul(t[5], inverse)};
+    F4 r = HalfDeterminant(Mul(a, inverse), Mul(b, inverse), Mul(c, inverse), off);
+    F4 s2 = Add(Set(0.5f), Mul(Set(0.5f), r));
+    s2 = simde_mm_min_ps(simde_mm_max_ps(s2, Set(0.0f)), Set(1.0f));
+    return Add(mean, Mul(size, RootOfShape(simde_mm_sqrt_ps(s2))));
 }
 
 void knStress_LargestPrincipal(const float (*t)[KN_STRESS_LANES], float* largest)
 {
-    for (int i = 0; i < KN_STRESS_LANES; ++i)
+    for (int i = 0; i < KN_STRESS_LANES; i += 4)
     {
-        largest[i] = LargestRoot(t[0][i], t[1][i], t[2][i], t[3][i], t[4][i], t[5][i]);
+        F4 lanes[6];
+        for (int c = 0; c < 6; ++c)
+        {
+            lanes[c] = simde_mm_loadu_ps(t[c] + i);
+        }
+        simde_mm_storeu_ps(largest + i, LargestRoot(lanes));
     }
 }
 
