@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// What the C side of the plugin asks of Bullet. bullet_shim.cpp answers; no C++ type and no
+// exception crosses.
+
+#include "knap/world.h"
+
+#if defined(__cplusplus)
+extern "C"
+{
+#endif
+
+    typedef struct knPort knPort;           // one Bullet world
+    typedef struct knPortBody knPortBody;   // a rigid body and its shape
+    typedef struct knPortJoint knPortJoint; // a constraint
+
+    typedef struct knPortDef
+    {
+        const knWorldDef* world;
+        void* bullet; // btDiscreteDynamicsWorld* of the game; null to make one
+        knPairs* pairs;
+        const knAllocator* allocator;
+    } knPortDef;
+
+    knResult knCreatePort(knPort** port, const knPortDef* def);
+
+    // After all its bodies and joints.
+    void knDestroyPort(knPort* port);
+    bool knPort_IsOwner(const knPort* port);
+    void knPort_SetGravity(knPort* port, knVec3 gravity);
+    void knPort_Step(knPort* port, float dt);
+
+    typedef enum knPortShapeKind
+    {
+        kn_portPlane,
+        kn_portBox,
+        kn_portSphere,
+        kn_portCapsule,
+        kn_portHull,
+        kn_portMesh,
+        kn_portPiece
+    } knPortShapeKind;
+
+    typedef struct knPortShape
+    {
+        knPortShapeKind kind;
+        knVec3 size; // half extents of a box; normal of a plane
+        float radius;
+        float length; // half height of a capsule; offset of a plane
+        const knVec3* points;
+        uint32_t pointCount;
+        const knTriangleMesh* mesh;
+        const knFamily* family; // piece
+        uint32_t fragment;
+        const knPieceMesh* surface;
+        knBox box; // of the piece, in the frame of its surface
+    } knPortShape;
+
+    typedef struct knPortBodyDef
+    {
+        const knBodyDef* def;
+        const knPortShape* shape;
+        uint32_t slot;       // of the body in its pool, to find it again
+        knTransform frame;   // of the body in the world
+        double mass;         // of a piece; shapes have the density of def
+        knQuat axes;         // of inertia, in the body's frame
+        knVec3 inertia;      // about them
+        bool startsAsleep;
+    } knPortBodyDef;
+
+    knResult knPort_CreateBody(knPort* port, const knPortBodyDef* def, knPortBody** body);
+    void knPort_DestroyBody(knPort* port, knPortBody* body);
+    void* knPortBody_Object(const knPortBody* body); // btRigidBody*
+    void knPortBody_State(const knPortBody* body, knBodyState* state);
+
+    // What the children of a split piece take over.
+    void knPortBody_Def(const knPortBody* body, knBodyDef* def);
+    void knPortBody_SetTransform(knPort* port, knPortBody* body, knTransform transform);
+    void knPortBody_SetVelocity(knPortBody* body, knVec3 velocity, knVec3 spin);
+    void knPortBody_ApplyImpulse(knPortBody* body, knVec3 impulse, knVec3 point);
+    void knPortBody_SetFilter(knPort* port, knPortBody* body, int group, int mask);
+    void knPortBody_Wake(knPortBody* body);
+
+    // The slot that an object of Bullet's claims to have; the caller checks that it is true.
+    uint32_t knPort_SlotOf(const void* object);
+
+    typedef enum knPortJointKind
+    {
+        kn_portPoint,
+        kn_portHinge,
+        kn_portDrag // a soft point joint
+    } knPortJointKind;
+
+    typedef struct knPortJointDef
+    {
+        knPortJointKind kind;
+        knPortBody* a;
+        knPortBody* b; // null for the world
+        knVec3 pivot;  // in the world
+        knVec3 axis;
+    } knPortJointDef;
+
+    knResult knPort_CreateJoint(knPort* port, const knPortJointDef* def, knPortJoint** joint);
+    void knPort_DestroyJoint(knPort* port, knPortJoint* joint);
+    void knPortJoint_SetTarget(knPortJoint* joint, knVec3 target);
+
+    typedef struct knPortHit
+    {
+        const void* object; // null when nothing was hit
+        knVec3 point, normal;
+        float fraction;
+    } knPortHit;
+
+    // A radius above 0 makes it a sweep.
+    void knPort_Cast(const knPort* port, knVec3 from, knVec3 to, float radius, int mask,
+                     knPortHit* hit);
+
+    typedef struct knPortContact
+    {
+        const void* objects[2];
+        knWorldContact contact; // without bodies
+    } knPortContact;
+
+    typedef void knPortContactFcn(const knPortContact* contact, void* user);
+    void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* user);
+
+    // Of the last step.
+    void knPort_Times(const knPort* port, double* query, double* contacts);
+    double knPort_Now(void); // s
+
+#if defined(__cplusplus)
+}
+#endif
