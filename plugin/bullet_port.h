@@ -61,11 +61,11 @@ extern "C"
     {
         const knBodyDef* def;
         const knPortShape* shape;
-        uint32_t slot;       // of the body in its pool, to find it again
-        knTransform frame;   // of the body in the world
-        double mass;         // of a piece; shapes have the density of def
-        knQuat axes;         // of inertia, in the body's frame
-        knVec3 inertia;      // about them
+        uint32_t slot;     // of the body in its pool, to find it again
+        knTransform frame; // of the body in the world
+        double mass;       // of a piece; shapes have the density of def
+        knQuat axes;       // of inertia, in the body's frame
+        knVec3 inertia;    // about them
         bool startsAsleep;
     } knPortBodyDef;
 

@@ -10,6 +10,7 @@
 
 #include <BulletCollision/CollisionDispatch/btCollisionObjectWrapper.h>
 #include <BulletCollision/CollisionShapes/btHeightfieldTerrainShape.h>
+#include <LinearMath/btPoolAllocator.h>
 #include <btBulletDynamicsCommon.h>
 #include <chrono>
 #include <new>
@@ -64,7 +65,7 @@ template <class T> void Unmake(const knAllocator& allocator, T* object)
 // A piece in the frame of Bullet's body: the axes of inertia about the centre of mass.
 class PieceShape final : public btConcaveShape
 {
-public:
+  public:
     PieceShape(const knPortBodyDef& def)
         : family(def.shape->family), fragment(def.shape->fragment), mesh(def.shape->surface),
           box(def.shape->box), toMesh(btQuaternion(def.axes.x, def.axes.y, def.axes.z, def.axes.w))
@@ -168,7 +169,7 @@ class Algorithm;
 struct DispatcherTables : btCollisionDispatcher
 {
     using Table = btCollisionAlgorithmCreateFunc* [MAX_BROADPHASE_COLLISION_TYPES]
-                                                  [MAX_BROADPHASE_COLLISION_TYPES];
+        [MAX_BROADPHASE_COLLISION_TYPES];
     static btCollisionAlgorithmCreateFunc*& Contact(btCollisionDispatcher* d, int i, int j)
     {
         return (d->*(&DispatcherTables::m_doubleDispatchContactPoints))[i][j];
@@ -307,10 +308,10 @@ knResult UseHull(knPort* port, knPairSource* source, const knVec3* points, const
 struct PointBuffer
 {
     PointBuffer(const knAllocator& a, int n)
-        : allocator(a), count(n), points(static_cast<knVec3*>(
-                                      knAllocate(&allocator, static_cast<size_t>(n), sizeof(knVec3)))),
-          radii(static_cast<float*>(
-              knAllocate(&allocator, static_cast<size_t>(n), sizeof(float))))
+        : allocator(a), count(n),
+          points(
+              static_cast<knVec3*>(knAllocate(&allocator, static_cast<size_t>(n), sizeof(knVec3)))),
+          radii(static_cast<float*>(knAllocate(&allocator, static_cast<size_t>(n), sizeof(float))))
     {
     }
     ~PointBuffer()
@@ -340,8 +341,7 @@ knResult TranslateByDirections(knPort* port, const btConvexShape* shape, knPairS
     }
     for (int i = 0; i < SUPPORT_COUNT; ++i)
     {
-        buffer.points[i] =
-            FromBt(shape->localGetSupportingVertexWithoutMargin(SpiralDirection(i)));
+        buffer.points[i] = FromBt(shape->localGetSupportingVertexWithoutMargin(SpiralDirection(i)));
     }
     knResult result = UseHull(port, source, buffer.points, nullptr, SUPPORT_COUNT);
     source->shape.margin = shape->getMargin();
@@ -388,8 +388,7 @@ knResult TranslateConvex(knPort* port, const btCollisionShape* shape, knPairSour
     switch (shape->getShapeType())
     {
     case SPHERE_SHAPE_PROXYTYPE:
-        source->shape =
-            knMakeSphereShape(static_cast<const btSphereShape*>(shape)->getRadius());
+        source->shape = knMakeSphereShape(static_cast<const btSphereShape*>(shape)->getRadius());
         return kn_success;
     case BOX_SHAPE_PROXYTYPE:
         source->shape = knMakeBoxShape(
@@ -407,8 +406,8 @@ knResult TranslateConvex(knPort* port, const btCollisionShape* shape, knPairSour
         const btCylinderShape* cylinder = static_cast<const btCylinderShape*>(shape);
         int up = cylinder->getUpAxis();
         *turn = UpAxis(up);
-        source->shape = knMakeCylinderShape(cylinder->getRadius(),
-                                            cylinder->getHalfExtentsWithMargin()[up]);
+        source->shape =
+            knMakeCylinderShape(cylinder->getRadius(), cylinder->getHalfExtentsWithMargin()[up]);
         return kn_success;
     }
     case CONE_SHAPE_PROXYTYPE:
@@ -486,8 +485,7 @@ knBox TransformBox(const knBox& box, const btTransform& t)
 knResult GatherTriangles(knPort* port, const knPairSide& piece,
                          const btCollisionObjectWrapper* other, knPairSource* source)
 {
-    const btConcaveShape* shape =
-        static_cast<const btConcaveShape*>(other->getCollisionShape());
+    const btConcaveShape* shape = static_cast<const btConcaveShape*>(other->getCollisionShape());
     knTransform asset = piece.motion.start;
     asset.position = knSub(asset.position, knRotate(asset.rotation, piece.mesh->center));
     knQueryPiece query = {piece.family, piece.fragment, asset};
@@ -547,7 +545,7 @@ knMotion MakeMotion(const btCollisionObject* object, const btTransform& start, f
 
 class Algorithm final : public btCollisionAlgorithm
 {
-public:
+  public:
     Algorithm(knPort* owner, bool closest, const btCollisionAlgorithmConstructionInfo& info,
               const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b);
     ~Algorithm() override;
@@ -591,21 +589,22 @@ public:
     btQuaternion turn = btQuaternion::getIdentity(); // from Knap's frame of the shape to Bullet's
     int oldCursor = 0;
     bool isClosest;
-    bool isTop;    // a pair of Bullet's cache, not of parts of a compound
+    bool isTop; // a pair of Bullet's cache, not of parts of a compound
     bool isListed = false;
 };
 
 Algorithm::Algorithm(knPort* owner, bool closest, const btCollisionAlgorithmConstructionInfo& info,
                      const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b)
-    : btCollisionAlgorithm(info), port(owner), objects{a->getCollisionObject(),
-                                                       b->getCollisionObject()},
-      isClosest(closest), isTop(!a->m_parent && !b->m_parent)
+    : btCollisionAlgorithm(info),
+      port(owner), objects{a->getCollisionObject(), b->getCollisionObject()}, isClosest(closest),
+      isTop(!a->m_parent && !b->m_parent)
 {
     if (knPairs_Add(port->pairs, &pair) != kn_success)
     {
         return;
     }
-    const PieceShape* pieces[2] = {AsPiece(a->getCollisionShape()), AsPiece(b->getCollisionShape())};
+    const PieceShape* pieces[2] = {AsPiece(a->getCollisionShape()),
+                                   AsPiece(b->getCollisionShape())};
     if (!pieces[0] != !pieces[1])
     {
         const btCollisionShape* shape = (pieces[0] ? b : a)->getCollisionShape();
@@ -683,8 +682,8 @@ bool Algorithm::MakeInput(const btCollisionObjectWrapper* a, const btCollisionOb
         return false;
     }
     const btTransform& transform = wrappers[other]->getWorldTransform();
-    side->motion = MakeMotion(wrappers[other]->getCollisionObject(),
-                              transform * btTransform(turn), dt);
+    side->motion =
+        MakeMotion(wrappers[other]->getCollisionObject(), transform * btTransform(turn), dt);
     if (!IsMesh(wrappers[other]->getCollisionShape()->getShapeType()))
     {
         side->kind = kn_sideShape;
@@ -972,9 +971,10 @@ void Algorithm::processCollision(const btCollisionObjectWrapper* a,
     port->contactTime += Now() - start;
 }
 
-btCollisionAlgorithm* CreateFunc::CreateCollisionAlgorithm(
-    btCollisionAlgorithmConstructionInfo& info, const btCollisionObjectWrapper* a,
-    const btCollisionObjectWrapper* b)
+btCollisionAlgorithm*
+CreateFunc::CreateCollisionAlgorithm(btCollisionAlgorithmConstructionInfo& info,
+                                     const btCollisionObjectWrapper* a,
+                                     const btCollisionObjectWrapper* b)
 {
     void* memory = info.m_dispatcher1->allocateCollisionAlgorithm(sizeof(Algorithm));
     return ::new (memory) Algorithm(port, isClosest, info, a, b);
@@ -1040,9 +1040,8 @@ knResult MakeWorld(knPort* port, const knWorldDef* def)
     port->configuration = Make<btDefaultCollisionConfiguration>(allocator);
     port->broadphase = Make<btDbvtBroadphase>(allocator);
     port->solver = Make<btSequentialImpulseConstraintSolver>(allocator);
-    port->ownDispatcher = port->configuration
-                              ? Make<btCollisionDispatcher>(allocator, port->configuration)
-                              : nullptr;
+    port->ownDispatcher =
+        port->configuration ? Make<btCollisionDispatcher>(allocator, port->configuration) : nullptr;
     if (!port->broadphase || !port->solver || !port->ownDispatcher)
     {
         return kn_errorMemory;
@@ -1093,74 +1092,73 @@ knResult CheckBullet(knPort* port)
 extern "C"
 {
 
-knResult knCreatePort(knPort** out, const knPortDef* def)
-{
-    knPort* port = Make<knPort>(*def->allocator, *def);
-    if (!port)
+    knResult knCreatePort(knPort** out, const knPortDef* def)
     {
-        return kn_errorMemory;
+        knPort* port = Make<knPort>(*def->allocator, *def);
+        if (!port)
+        {
+            return kn_errorMemory;
+        }
+        knResult result = knCreateSources(&port->sources, &port->allocator);
+        port->world = static_cast<btDiscreteDynamicsWorld*>(def->bullet);
+        if (result == kn_success && !port->world)
+        {
+            result = MakeWorld(port, def->world);
+        }
+        result = result == kn_success ? CheckBullet(port) : result;
+        if (result != kn_success)
+        {
+            knDestroyPort(port);
+            return result;
+        }
+        Register(port);
+        port->world->addAction(&port->action);
+        *out = port;
+        return kn_success;
     }
-    knResult result = knCreateSources(&port->sources, &port->allocator);
-    port->world = static_cast<btDiscreteDynamicsWorld*>(def->bullet);
-    if (result == kn_success && !port->world)
-    {
-        result = MakeWorld(port, def->world);
-    }
-    result = result == kn_success ? CheckBullet(port) : result;
-    if (result != kn_success)
-    {
-        knDestroyPort(port);
-        return result;
-    }
-    Register(port);
-    port->world->addAction(&port->action);
-    *out = port;
-    return kn_success;
-}
 
-void knDestroyPort(knPort* port)
-{
-    if (!port)
+    void knDestroyPort(knPort* port)
     {
-        return;
+        if (!port)
+        {
+            return;
+        }
+        if (port->isRegistered)
+        {
+            port->world->removeAction(&port->action);
+            Unregister(port);
+        }
+        knAllocator allocator = port->allocator;
+        Unmake(allocator, port->ownWorld);
+        Unmake(allocator, port->ownDispatcher);
+        Unmake(allocator, port->solver);
+        Unmake(allocator, port->broadphase);
+        Unmake(allocator, port->configuration);
+        knDestroySources(port->sources);
+        Unmake(allocator, port);
     }
-    if (port->isRegistered)
+
+    bool knPort_IsOwner(const knPort* port)
     {
-        port->world->removeAction(&port->action);
-        Unregister(port);
+        return port->ownWorld != nullptr;
     }
-    knAllocator allocator = port->allocator;
-    Unmake(allocator, port->ownWorld);
-    Unmake(allocator, port->ownDispatcher);
-    Unmake(allocator, port->solver);
-    Unmake(allocator, port->broadphase);
-    Unmake(allocator, port->configuration);
-    knDestroySources(port->sources);
-    Unmake(allocator, port);
-}
 
-bool knPort_IsOwner(const knPort* port)
-{
-    return port->ownWorld != nullptr;
-}
+    void knPort_SetGravity(knPort* port, knVec3 gravity)
+    {
+        port->world->setGravity(ToBt(gravity));
+    }
 
-void knPort_SetGravity(knPort* port, knVec3 gravity)
-{
-    port->world->setGravity(ToBt(gravity));
-}
-
-void knPort_Step(knPort* port, float dt)
-{
-    port->world->stepSimulation(dt, 0);
-}
+    void knPort_Step(knPort* port, float dt)
+    {
+        port->world->stepSimulation(dt, 0);
+    }
 
 } // extern "C"
 
 namespace
 {
 
-template <class T, class... Arguments>
-bool MakeShape(knPortBody* body, Arguments&&... arguments)
+template <class T, class... Arguments> bool MakeShape(knPortBody* body, Arguments&&... arguments)
 {
     body->shape = Make<T>(body->allocator, std::forward<Arguments>(arguments)...);
     body->shapeSize = sizeof(T);
@@ -1193,8 +1191,7 @@ bool MakeTriangleMesh(knPortBody* body, const knPortShape* s)
     const knAllocator& a = body->allocator;
     body->positionCount = mesh->positionCount;
     body->triangleCount = mesh->triangleCount;
-    body->positions =
-        static_cast<knVec3*>(knAllocate(&a, mesh->positionCount, sizeof(knVec3)));
+    body->positions = static_cast<knVec3*>(knAllocate(&a, mesh->positionCount, sizeof(knVec3)));
     body->triangles =
         static_cast<knTriangle*>(knAllocate(&a, mesh->triangleCount, sizeof(knTriangle)));
     if (!body->positions || !body->triangles)
@@ -1271,8 +1268,7 @@ void SetFlags(btRigidBody* body, const knBodyDef* def)
     body->setDamping(def->linearDamping, def->angularDamping);
     if (def->kind == kn_bodyKinematic)
     {
-        body->setCollisionFlags(body->getCollisionFlags() |
-                                btCollisionObject::CF_KINEMATIC_OBJECT);
+        body->setCollisionFlags(body->getCollisionFlags() | btCollisionObject::CF_KINEMATIC_OBJECT);
     }
     if (def->noSleep || def->kind == kn_bodyKinematic)
     {
@@ -1304,153 +1300,153 @@ void MassOf(const knPortBody* body, const knPortBodyDef& def, btScalar* mass, bt
 extern "C"
 {
 
-knResult knPort_CreateBody(knPort* port, const knPortBodyDef* def, knPortBody** out)
-{
-    knPortBody* body = Make<knPortBody>(port->allocator);
-    if (!body)
+    knResult knPort_CreateBody(knPort* port, const knPortBodyDef* def, knPortBody** out)
     {
-        return kn_errorMemory;
+        knPortBody* body = Make<knPortBody>(port->allocator);
+        if (!body)
+        {
+            return kn_errorMemory;
+        }
+        body->allocator = port->allocator;
+        body->toMesh.setIdentity();
+        if (def->shape->kind == kn_portPiece)
+        {
+            body->toMesh.setRotation(
+                btQuaternion(def->axes.x, def->axes.y, def->axes.z, def->axes.w));
+        }
+        if (!MakeAnyShape(body, *def))
+        {
+            knPort_DestroyBody(port, body);
+            return kn_errorMemory;
+        }
+        btScalar mass;
+        btVector3 inertia;
+        MassOf(body, *def, &mass, &inertia);
+        btRigidBody::btRigidBodyConstructionInfo info(mass, nullptr, body->shape, inertia);
+        info.m_startWorldTransform = ToBt(def->frame) * body->toMesh;
+        body->body = Make<btRigidBody>(port->allocator, info);
+        if (!body->body)
+        {
+            knPort_DestroyBody(port, body);
+            return kn_errorMemory;
+        }
+        SetFlags(body->body, def->def);
+        body->body->setUserIndex3(static_cast<int>(def->slot));
+        body->body->setLinearVelocity(ToBt(def->def->velocity));
+        body->body->setAngularVelocity(ToBt(def->def->spin));
+        port->world->addRigidBody(body->body, def->def->group, def->def->mask);
+        if (def->startsAsleep && !def->def->noSleep)
+        {
+            body->body->setActivationState(ISLAND_SLEEPING);
+        }
+        body->isAdded = true;
+        *out = body;
+        return kn_success;
     }
-    body->allocator = port->allocator;
-    body->toMesh.setIdentity();
-    if (def->shape->kind == kn_portPiece)
+
+    void knPort_DestroyBody(knPort* port, knPortBody* body)
     {
-        body->toMesh.setRotation(
-            btQuaternion(def->axes.x, def->axes.y, def->axes.z, def->axes.w));
+        if (!body)
+        {
+            return;
+        }
+        const knAllocator& a = port->allocator;
+        if (body->isAdded)
+        {
+            port->world->removeRigidBody(body->body);
+        }
+        Unmake(a, body->body);
+        if (body->shape)
+        {
+            body->shape->~btCollisionShape();
+            knRelease(&a, body->shape, 1, body->shapeSize);
+        }
+        Unmake(a, body->meshArray);
+        knRelease(&a, body->positions, body->positionCount, sizeof(knVec3));
+        knRelease(&a, body->triangles, body->triangleCount, sizeof(knTriangle));
+        Unmake(a, body);
     }
-    if (!MakeAnyShape(body, *def))
+
+    void* knPortBody_Object(const knPortBody* body)
     {
-        knPort_DestroyBody(port, body);
-        return kn_errorMemory;
+        return body->body;
     }
-    btScalar mass;
-    btVector3 inertia;
-    MassOf(body, *def, &mass, &inertia);
-    btRigidBody::btRigidBodyConstructionInfo info(mass, nullptr, body->shape, inertia);
-    info.m_startWorldTransform = ToBt(def->frame) * body->toMesh;
-    body->body = Make<btRigidBody>(port->allocator, info);
-    if (!body->body)
+
+    void knPortBody_State(const knPortBody* body, knBodyState* state)
     {
-        knPort_DestroyBody(port, body);
-        return kn_errorMemory;
+        const btRigidBody* b = body->body;
+        state->transform = FromBt(b->getWorldTransform() * body->toMesh.inverse());
+        state->velocity = FromBt(b->getLinearVelocity());
+        state->spin = FromBt(b->getAngularVelocity());
+        state->mass = b->getInvMass() > 0.0f ? 1.0f / b->getInvMass() : 0.0f;
+        state->isAwake = b->isActive();
     }
-    SetFlags(body->body, def->def);
-    body->body->setUserIndex3(static_cast<int>(def->slot));
-    body->body->setLinearVelocity(ToBt(def->def->velocity));
-    body->body->setAngularVelocity(ToBt(def->def->spin));
-    port->world->addRigidBody(body->body, def->def->group, def->def->mask);
-    if (def->startsAsleep && !def->def->noSleep)
+
+    void knPortBody_Def(const knPortBody* body, knBodyDef* def)
     {
-        body->body->setActivationState(ISLAND_SLEEPING);
+        const btRigidBody* b = body->body;
+        def->kind = b->isKinematicObject() ? kn_bodyKinematic
+                    : b->isStaticObject()  ? kn_bodyStatic
+                                           : kn_bodyDynamic;
+        def->friction = b->getFriction();
+        def->restitution = b->getRestitution();
+        def->rollingFriction = b->getRollingFriction();
+        def->linearDamping = b->getLinearDamping();
+        def->angularDamping = b->getAngularDamping();
+        def->group = b->getBroadphaseHandle()->m_collisionFilterGroup;
+        def->mask = b->getBroadphaseHandle()->m_collisionFilterMask;
+        def->noSleep = b->getActivationState() == DISABLE_DEACTIVATION;
     }
-    body->isAdded = true;
-    *out = body;
-    return kn_success;
-}
 
-void knPort_DestroyBody(knPort* port, knPortBody* body)
-{
-    if (!body)
+    // Contacts of the old place must not hold it: Bullet finds new ones in the next step.
+    void knPortBody_SetTransform(knPort* port, knPortBody* body, knTransform transform)
     {
-        return;
+        btTransform t = ToBt(transform) * body->toMesh;
+        btRigidBody* b = body->body;
+        b->setWorldTransform(t);
+        b->setInterpolationWorldTransform(t);
+        b->updateInertiaTensor();
+        port->world->updateSingleAabb(b);
+        port->world->getBroadphase()->getOverlappingPairCache()->cleanProxyFromPairs(
+            b->getBroadphaseHandle(), port->dispatcher);
+        b->activate(true);
     }
-    const knAllocator& a = port->allocator;
-    if (body->isAdded)
+
+    void knPortBody_SetVelocity(knPortBody* body, knVec3 velocity, knVec3 spin)
     {
-        port->world->removeRigidBody(body->body);
+        body->body->setLinearVelocity(ToBt(velocity));
+        body->body->setAngularVelocity(ToBt(spin));
+        body->body->setInterpolationLinearVelocity(ToBt(velocity));
+        body->body->setInterpolationAngularVelocity(ToBt(spin));
+        body->body->activate(true);
     }
-    Unmake(a, body->body);
-    if (body->shape)
+
+    void knPortBody_ApplyImpulse(knPortBody* body, knVec3 impulse, knVec3 point)
     {
-        body->shape->~btCollisionShape();
-        knRelease(&a, body->shape, 1, body->shapeSize);
+        btRigidBody* b = body->body;
+        b->activate(true);
+        b->applyImpulse(ToBt(impulse), ToBt(point) - b->getCenterOfMassPosition());
     }
-    Unmake(a, body->meshArray);
-    knRelease(&a, body->positions, body->positionCount, sizeof(knVec3));
-    knRelease(&a, body->triangles, body->triangleCount, sizeof(knTriangle));
-    Unmake(a, body);
-}
 
-void* knPortBody_Object(const knPortBody* body)
-{
-    return body->body;
-}
+    void knPortBody_SetFilter(knPort* port, knPortBody* body, int group, int mask)
+    {
+        btBroadphaseProxy* proxy = body->body->getBroadphaseHandle();
+        proxy->m_collisionFilterGroup = group;
+        proxy->m_collisionFilterMask = mask;
+        port->world->refreshBroadphaseProxy(body->body);
+        body->body->activate(true);
+    }
 
-void knPortBody_State(const knPortBody* body, knBodyState* state)
-{
-    const btRigidBody* b = body->body;
-    state->transform = FromBt(b->getWorldTransform() * body->toMesh.inverse());
-    state->velocity = FromBt(b->getLinearVelocity());
-    state->spin = FromBt(b->getAngularVelocity());
-    state->mass = b->getInvMass() > 0.0f ? 1.0f / b->getInvMass() : 0.0f;
-    state->isAwake = b->isActive();
-}
+    void knPortBody_Wake(knPortBody* body)
+    {
+        body->body->activate(true);
+    }
 
-void knPortBody_Def(const knPortBody* body, knBodyDef* def)
-{
-    const btRigidBody* b = body->body;
-    def->kind = b->isKinematicObject() ? kn_bodyKinematic
-                : b->isStaticObject()  ? kn_bodyStatic
-                                       : kn_bodyDynamic;
-    def->friction = b->getFriction();
-    def->restitution = b->getRestitution();
-    def->rollingFriction = b->getRollingFriction();
-    def->linearDamping = b->getLinearDamping();
-    def->angularDamping = b->getAngularDamping();
-    def->group = b->getBroadphaseHandle()->m_collisionFilterGroup;
-    def->mask = b->getBroadphaseHandle()->m_collisionFilterMask;
-    def->noSleep = b->getActivationState() == DISABLE_DEACTIVATION;
-}
-
-// Contacts of the old place must not hold it: Bullet finds new ones in the next step.
-void knPortBody_SetTransform(knPort* port, knPortBody* body, knTransform transform)
-{
-    btTransform t = ToBt(transform) * body->toMesh;
-    btRigidBody* b = body->body;
-    b->setWorldTransform(t);
-    b->setInterpolationWorldTransform(t);
-    b->updateInertiaTensor();
-    port->world->updateSingleAabb(b);
-    port->world->getBroadphase()->getOverlappingPairCache()->cleanProxyFromPairs(
-        b->getBroadphaseHandle(), port->dispatcher);
-    b->activate(true);
-}
-
-void knPortBody_SetVelocity(knPortBody* body, knVec3 velocity, knVec3 spin)
-{
-    body->body->setLinearVelocity(ToBt(velocity));
-    body->body->setAngularVelocity(ToBt(spin));
-    body->body->setInterpolationLinearVelocity(ToBt(velocity));
-    body->body->setInterpolationAngularVelocity(ToBt(spin));
-    body->body->activate(true);
-}
-
-void knPortBody_ApplyImpulse(knPortBody* body, knVec3 impulse, knVec3 point)
-{
-    btRigidBody* b = body->body;
-    b->activate(true);
-    b->applyImpulse(ToBt(impulse), ToBt(point) - b->getCenterOfMassPosition());
-}
-
-void knPortBody_SetFilter(knPort* port, knPortBody* body, int group, int mask)
-{
-    btBroadphaseProxy* proxy = body->body->getBroadphaseHandle();
-    proxy->m_collisionFilterGroup = group;
-    proxy->m_collisionFilterMask = mask;
-    port->world->refreshBroadphaseProxy(body->body);
-    body->body->activate(true);
-}
-
-void knPortBody_Wake(knPortBody* body)
-{
-    body->body->activate(true);
-}
-
-uint32_t knPort_SlotOf(const void* object)
-{
-    return static_cast<uint32_t>(
-        static_cast<const btCollisionObject*>(object)->getUserIndex3());
-}
+    uint32_t knPort_SlotOf(const void* object)
+    {
+        return static_cast<uint32_t>(
+            static_cast<const btCollisionObject*>(object)->getUserIndex3());
+    }
 
 } // extern "C"
 
@@ -1511,111 +1507,113 @@ btTypedConstraint* MakeHinge(knPort* port, const knPortJointDef* def)
 extern "C"
 {
 
-knResult knPort_CreateJoint(knPort* port, const knPortJointDef* def, knPortJoint** out)
-{
-    knPortJoint* joint = Make<knPortJoint>(port->allocator);
-    if (!joint)
+    knResult knPort_CreateJoint(knPort* port, const knPortJointDef* def, knPortJoint** out)
     {
-        return kn_errorMemory;
-    }
-    joint->kind = def->kind;
-    joint->bodies[0] = def->a->body;
-    joint->bodies[1] = def->b ? def->b->body : nullptr;
-    bool isHinge = def->kind == kn_portHinge;
-    joint->size = isHinge ? sizeof(btHingeConstraint) : sizeof(btPoint2PointConstraint);
-    joint->constraint = isHinge ? MakeHinge(port, def) : MakePoint(port, def);
-    if (!joint->constraint)
-    {
-        Unmake(port->allocator, joint);
-        return kn_errorMemory;
-    }
-    port->world->addConstraint(joint->constraint, def->kind != kn_portDrag);
-    joint->bodies[0]->activate(true);
-    *out = joint;
-    return kn_success;
-}
-
-void knPort_DestroyJoint(knPort* port, knPortJoint* joint)
-{
-    if (!joint)
-    {
-        return;
-    }
-    port->world->removeConstraint(joint->constraint);
-    for (int i = 0; i < 2; ++i)
-    {
-        if (joint->bodies[i])
+        knPortJoint* joint = Make<knPortJoint>(port->allocator);
+        if (!joint)
         {
-            joint->bodies[i]->activate(true);
+            return kn_errorMemory;
         }
+        joint->kind = def->kind;
+        joint->bodies[0] = def->a->body;
+        joint->bodies[1] = def->b ? def->b->body : nullptr;
+        bool isHinge = def->kind == kn_portHinge;
+        joint->size = isHinge ? sizeof(btHingeConstraint) : sizeof(btPoint2PointConstraint);
+        joint->constraint = isHinge ? MakeHinge(port, def) : MakePoint(port, def);
+        if (!joint->constraint)
+        {
+            Unmake(port->allocator, joint);
+            return kn_errorMemory;
+        }
+        port->world->addConstraint(joint->constraint, def->kind != kn_portDrag);
+        joint->bodies[0]->activate(true);
+        *out = joint;
+        return kn_success;
     }
-    joint->constraint->~btTypedConstraint();
-    knRelease(&port->allocator, joint->constraint, 1, joint->size);
-    Unmake(port->allocator, joint);
-}
 
-void knPortJoint_SetTarget(knPortJoint* joint, knVec3 target)
-{
-    static_cast<btPoint2PointConstraint*>(joint->constraint)->setPivotB(ToBt(target));
-    joint->bodies[0]->activate(true);
-}
-
-void knPort_Cast(const knPort* port, knVec3 from, knVec3 to, float radius, int mask, knPortHit* hit)
-{
-    *hit = knPortHit();
-    if (radius > 0.0f)
+    void knPort_DestroyJoint(knPort* port, knPortJoint* joint)
     {
-        btCollisionWorld::ClosestConvexResultCallback found(ToBt(from), ToBt(to));
+        if (!joint)
+        {
+            return;
+        }
+        port->world->removeConstraint(joint->constraint);
+        for (int i = 0; i < 2; ++i)
+        {
+            if (joint->bodies[i])
+            {
+                joint->bodies[i]->activate(true);
+            }
+        }
+        joint->constraint->~btTypedConstraint();
+        knRelease(&port->allocator, joint->constraint, 1, joint->size);
+        Unmake(port->allocator, joint);
+    }
+
+    void knPortJoint_SetTarget(knPortJoint* joint, knVec3 target)
+    {
+        static_cast<btPoint2PointConstraint*>(joint->constraint)->setPivotB(ToBt(target));
+        joint->bodies[0]->activate(true);
+    }
+
+    void knPort_Cast(const knPort* port, knVec3 from, knVec3 to, float radius, int mask,
+                     knPortHit* hit)
+    {
+        *hit = knPortHit();
+        if (radius > 0.0f)
+        {
+            btCollisionWorld::ClosestConvexResultCallback found(ToBt(from), ToBt(to));
+            found.m_collisionFilterGroup = btBroadphaseProxy::AllFilter;
+            found.m_collisionFilterMask = mask;
+            btSphereShape ball(radius);
+            port->world->convexSweepTest(&ball,
+                                         btTransform(btQuaternion::getIdentity(), ToBt(from)),
+                                         btTransform(btQuaternion::getIdentity(), ToBt(to)), found);
+            *hit = {found.m_hitCollisionObject, FromBt(found.m_hitPointWorld),
+                    FromBt(found.m_hitNormalWorld), found.m_closestHitFraction};
+            return;
+        }
+        btCollisionWorld::ClosestRayResultCallback found(ToBt(from), ToBt(to));
         found.m_collisionFilterGroup = btBroadphaseProxy::AllFilter;
         found.m_collisionFilterMask = mask;
-        btSphereShape ball(radius);
-        port->world->convexSweepTest(&ball, btTransform(btQuaternion::getIdentity(), ToBt(from)),
-                                     btTransform(btQuaternion::getIdentity(), ToBt(to)), found);
-        *hit = {found.m_hitCollisionObject, FromBt(found.m_hitPointWorld),
+        port->world->rayTest(ToBt(from), ToBt(to), found);
+        *hit = {found.m_collisionObject, FromBt(found.m_hitPointWorld),
                 FromBt(found.m_hitNormalWorld), found.m_closestHitFraction};
-        return;
     }
-    btCollisionWorld::ClosestRayResultCallback found(ToBt(from), ToBt(to));
-    found.m_collisionFilterGroup = btBroadphaseProxy::AllFilter;
-    found.m_collisionFilterMask = mask;
-    port->world->rayTest(ToBt(from), ToBt(to), found);
-    *hit = {found.m_collisionObject, FromBt(found.m_hitPointWorld), FromBt(found.m_hitNormalWorld),
-            found.m_closestHitFraction};
-}
 
-void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* user)
-{
-    for (const Algorithm* a = port->first; a; a = a->next)
+    void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* user)
     {
-        for (int i = 0; i < a->manifolds.size(); ++i)
+        for (const Algorithm* a = port->first; a; a = a->next)
         {
-            const btPersistentManifold* m = a->manifolds[i];
-            for (int k = 0; k < m->getNumContacts(); ++k)
+            for (int i = 0; i < a->manifolds.size(); ++i)
             {
-                const btManifoldPoint& p = m->getContactPoint(k);
-                knPortContact c = {{a->objects[0], a->objects[1]}, {}};
-                c.contact.point = FromBt(p.m_positionWorldOnB);
-                c.contact.normal = FromBt(p.m_normalWorldOnB);
-                c.contact.distance = p.m_distance1;
-                c.contact.impulse = p.m_appliedImpulse;
-                c.contact.friction =
-                    btSqrt(p.m_appliedImpulseLateral1 * p.m_appliedImpulseLateral1 +
-                           p.m_appliedImpulseLateral2 * p.m_appliedImpulseLateral2);
-                callback(&c, user);
+                const btPersistentManifold* m = a->manifolds[i];
+                for (int k = 0; k < m->getNumContacts(); ++k)
+                {
+                    const btManifoldPoint& p = m->getContactPoint(k);
+                    knPortContact c = {{a->objects[0], a->objects[1]}, {}};
+                    c.contact.point = FromBt(p.m_positionWorldOnB);
+                    c.contact.normal = FromBt(p.m_normalWorldOnB);
+                    c.contact.distance = p.m_distance1;
+                    c.contact.impulse = p.m_appliedImpulse;
+                    c.contact.friction =
+                        btSqrt(p.m_appliedImpulseLateral1 * p.m_appliedImpulseLateral1 +
+                               p.m_appliedImpulseLateral2 * p.m_appliedImpulseLateral2);
+                    callback(&c, user);
+                }
             }
         }
     }
-}
 
-void knPort_Times(const knPort* port, double* query, double* contacts)
-{
-    *query = port->lastQueryTime;
-    *contacts = port->lastContactTime;
-}
+    void knPort_Times(const knPort* port, double* query, double* contacts)
+    {
+        *query = port->lastQueryTime;
+        *contacts = port->lastContactTime;
+    }
 
-double knPort_Now(void)
-{
-    return Now();
-}
+    double knPort_Now(void)
+    {
+        return Now();
+    }
 
 } // extern "C"

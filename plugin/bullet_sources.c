@@ -153,8 +153,7 @@ knResult knSources_FindHull(knSources* s, const knVec3* points, const float* rad
     }
     knResult result = knGrow(&s->allocator, (void**)&s->hulls, &s->hullCapacity, s->hullCount + 1,
                              sizeof *s->hulls);
-    knSharedHull* hull =
-        result == kn_success ? knAllocate(&s->allocator, 1, sizeof *hull) : NULL;
+    knSharedHull* hull = result == kn_success ? knAllocate(&s->allocator, 1, sizeof *hull) : NULL;
     if (!hull)
     {
         return kn_errorMemory;

@@ -42,8 +42,8 @@ static knResult CreateWorkers(knPairs* p)
 static knResult Reserve(knPairs* p, uint32_t capacity)
 {
     size_t blockCapacity = p->blockCapacity, queueCapacity = p->queueCapacity;
-    knResult result = knGrow(&p->allocator, (void**)&p->blocks, &p->blockCapacity, capacity,
-                             sizeof(knPairBlock));
+    knResult result =
+        knGrow(&p->allocator, (void**)&p->blocks, &p->blockCapacity, capacity, sizeof(knPairBlock));
     if (result == kn_success && p->blockCapacity > blockCapacity)
     {
         memset(p->blocks + blockCapacity, 0,
@@ -51,8 +51,8 @@ static knResult Reserve(knPairs* p, uint32_t capacity)
     }
     if (result == kn_success && capacity > queueCapacity)
     {
-        result = knGrow(&p->allocator, (void**)&p->queue, &p->queueCapacity, capacity,
-                        sizeof(uint32_t));
+        result =
+            knGrow(&p->allocator, (void**)&p->queue, &p->queueCapacity, capacity, sizeof(uint32_t));
     }
     return result == kn_success ? knPool_Reserve(&p->pool, capacity) : result;
 }
@@ -149,8 +149,8 @@ static uint32_t WantedContacts(const knPairs* p, const knPair* pair)
     {
         return FULL_CAPACITY;
     }
-    uint32_t m = pair->state.contacts > p->limits.contacts ? pair->state.contacts
-                                                           : p->limits.contacts;
+    uint32_t m =
+        pair->state.contacts > p->limits.contacts ? pair->state.contacts : p->limits.contacts;
     m += p->limits.growth;
     m = m < p->limits.maxContacts ? m : p->limits.maxContacts;
     m = m < FIRST_CAPACITY ? FIRST_CAPACITY : m;
@@ -257,9 +257,8 @@ static bool IsSameInput(const knPairInput* a, const knPairInput* b)
     {
         const knPairSide* x = &a->sides[i];
         const knPairSide* y = &b->sides[i];
-        if (x->family != y->family || x->fragment != y->fragment ||
-            x->shape != y->shape || x->batch != y->batch ||
-            memcmp(&x->motion, &y->motion, sizeof x->motion) != 0)
+        if (x->family != y->family || x->fragment != y->fragment || x->shape != y->shape ||
+            x->batch != y->batch || memcmp(&x->motion, &y->motion, sizeof x->motion) != 0)
         {
             return false;
         }
@@ -287,8 +286,8 @@ bool knPairs_Take(knPairs* p, knId id, const knPairInput* input, const knTouch**
     return true;
 }
 
-knResult knPairs_QueryNow(knPairs* p, knId id, const knPairInput* input,
-                          const knTouch** touches, uint32_t* count)
+knResult knPairs_QueryNow(knPairs* p, knId id, const knPairInput* input, const knTouch** touches,
+                          uint32_t* count)
 {
     knPair* pair = knPool_Get(&p->pool, id);
     if (!pair)

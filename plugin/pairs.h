@@ -92,8 +92,8 @@ KN_API void knPairs_Run(knPairs* pairs);
 
 // The contacts of this round, once: false when the pair was not queried for this very input. They
 // stay until the round after the next begins.
-KN_API bool knPairs_Take(knPairs* pairs, knId id, const knPairInput* input,
-                         const knTouch** touches, uint32_t* count);
+KN_API bool knPairs_Take(knPairs* pairs, knId id, const knPairInput* input, const knTouch** touches,
+                         uint32_t* count);
 
 // Queries one pair at once, on the calling thread.
 KN_API knResult knPairs_QueryNow(knPairs* pairs, knId id, const knPairInput* input,

@@ -142,8 +142,7 @@ static void CountQuery(knPairsCounters* counters, const knPairResult* result)
 
 knResult knPairJob_Run(const knPairJob* job, uint32_t* count)
 {
-    knPairContact* contacts =
-        knArena_Allocate(job->scratch, job->capacity, sizeof(knPairContact));
+    knPairContact* contacts = knArena_Allocate(job->scratch, job->capacity, sizeof(knPairContact));
     if (!contacts)
     {
         return kn_errorMemory;

@@ -4,8 +4,8 @@
 // A world of bodies: pieces that break, and plain shapes around them. For games and prototypes in
 // C; knap/bullet.h attaches the same to a Bullet world that a C++ game owns.
 //
-// Ids are values with a generation; zero is null. An id that is null, stale or of another world
-// gives kn_errorHandle and changes nothing. One thread at a time may call into a world.
+// Ids are values with a generation; zero is null. An id that is null, stale or of a world with
+// another tag gives kn_errorHandle and changes nothing. One thread at a time may call into a world.
 //
 // The frame of a body is that of its shape. The frame of a piece has the axes of the asset and its
 // origin in the piece's centre of mass; its render data is in that frame.
@@ -28,6 +28,7 @@ typedef struct knWorldDef
     int solverIterations;     // of a world of its own
     uint32_t bodyCapacity;    // room at first
     uint32_t pairCapacity;
+    uint32_t tag; // below 4096, part of every id: worlds with different tags refuse each other's
 } knWorldDef;
 
 KN_API knWorldDef knDefaultWorldDef(void);
@@ -233,7 +234,7 @@ typedef struct knDebugDraw
 {
     void (*line)(void* user, knVec3 a, knVec3 b, uint32_t color); // 0xRRGGBB
     void* user;
-    bool surfaces, boxes, contacts, joints;
+    bool surfaces, boxes, contacts;
 } knDebugDraw;
 
 KN_API knResult knWorld_Draw(const knWorld* world, const knDebugDraw* draw);

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Zlib
+#include "bullet_internal.h"
+
+#include <string.h>
+
+#define JACOBI_SWEEPS 16
+
+// One rotation of Jacobi's method: the element (p, q) becomes 0.
+static void RotateJacobi(double a[3][3], double v[3][3], int p, int q)
+{
+    if (fabs(a[p][q]) <= 1e-300)
+    {
+        return;
+    }
+    double theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
+    double t = (theta >= 0.0 ? 1.0 : -1.0) / (fabs(theta) + sqrt(theta * theta + 1.0));
+    double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
+    for (int k = 0; k < 3; ++k)
+    {
+        double x = a[k][p], y = a[k][q];
+        a[k][p] = c * x - s * y;
+        a[k][q] = s * x + c * y;
+    }
+    for (int k = 0; k < 3; ++k)
+    {
+        double x = a[p][k], y = a[q][k];
+        a[p][k] = c * x - s * y;
+        a[q][k] = s * x + c * y;
+        x = v[k][p];
+        y = v[k][q];
+        v[k][p] = c * x - s * y;
+        v[k][q] = s * x + c * y;
+    }
+}
+
+static knQuat QuatOfRotation(double m[3][3])
+{
+    double q[4] = {1.0 + m[0][0] - m[1][1] - m[2][2], 1.0 - m[0][0] + m[1][1] - m[2][2],
+                   1.0 - m[0][0] - m[1][1] + m[2][2], 1.0 + m[0][0] + m[1][1] + m[2][2]};
+    int largest = 0;
+    for (int i = 1; i < 4; ++i)
+    {
+        largest = q[i] > q[largest] ? i : largest;
+    }
+    double r = sqrt(fmax(q[largest], 0.0)) * 0.5, s = 0.25 / r;
+    double x = (m[2][1] - m[1][2]) * s, y = (m[0][2] - m[2][0]) * s, z = (m[1][0] - m[0][1]) * s;
+    double xy = (m[0][1] + m[1][0]) * s, xz = (m[0][2] + m[2][0]) * s, yz = (m[1][2] + m[2][1]) * s;
+    switch (largest)
+    {
+    case 0:
+        return (knQuat){(float)r, (float)xy, (float)xz, (float)x};
+    case 1:
+        return (knQuat){(float)xy, (float)r, (float)yz, (float)y};
+    case 2:
+        return (knQuat){(float)xz, (float)yz, (float)r, (float)z};
+    default:
+        return (knQuat){(float)x, (float)y, (float)z, (float)r};
+    }
+}
+
+void knPrincipalAxes(const knDSym3* inertia, knQuat* axes, knVec3* moments)
+{
+    double a[3][3] = {{inertia->xx, inertia->xy, inertia->xz},
+                      {inertia->xy, inertia->yy, inertia->yz},
+                      {inertia->xz, inertia->yz, inertia->zz}};
+    double v[3][3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
+    for (int i = 0; i < JACOBI_SWEEPS; ++i)
+    {
+        RotateJacobi(a, v, 0, 1);
+        RotateJacobi(a, v, 0, 2);
+        RotateJacobi(a, v, 1, 2);
+    }
+    // rotations only, so the axes stay right-handed
+    *axes = knNormalizeQuat(QuatOfRotation(v));
+    *moments = knMakeVec3((float)a[0][0], (float)a[1][1], (float)a[2][2]);
+}
+
+knWorldFamily* knWorld_GetFamily(const knWorld* w, knFamilyId id)
+{
+    knWorldFamily* family = w ? knPool_Get(&w->families, knWorld_Untagged(w, id)) : NULL;
+    if (!family)
+    {
+        (void)knFail(kn_errorHandle, "no family of this world has the id %u, %u", id.index,
+                     id.generation);
+    }
+    return family;
+}
+
+static knTransform BodyFrame(knTransform asset, const knFamily* family, uint32_t fragment)
+{
+    knVec3 center = knToFloat(knFamily_Fragments(family)->fragments[fragment].mass.center);
+    asset.position = knTransformPoint(asset, center);
+    return asset;
+}
+
+knResult knWorld_CreateFamily(knWorld* w, const knBodyDef* def, const knFamilyDef* familyDef,
+                              knFamilyId* outFamily, knBodyId* outBody)
+{
+    if (!w || !outFamily || !outBody)
+    {
+        return knFail(kn_errorArgument, "knWorld_CreateFamily: null");
+    }
+    knResult result = knWorld_CheckBodyDef(def);
+    result = result == kn_success ? knWorld_ReserveSlot(&w->families) : result;
+    knFamily* family = NULL;
+    result = result == kn_success ? knCreateFamily(&family, familyDef, &w->allocator) : result;
+    if (result != kn_success)
+    {
+        return result;
+    }
+    knId id;
+    void* item;
+    result = knPool_Acquire(&w->families, &id, &item);
+    if (result != kn_success)
+    {
+        knDestroyFamily(family);
+        return result;
+    }
+    ((knWorldFamily*)item)->family = family;
+    knBodyDef bodyDef = *def;
+    bodyDef.transform.rotation = knNormalizeQuat(def->transform.rotation);
+    bodyDef.transform = BodyFrame(bodyDef.transform, family, 0);
+    knBodyId body;
+    result = knWorld_AddPiece(w, &bodyDef, knWorld_Tagged(w, id), 0, &body);
+    if (result != kn_success)
+    {
+        (void)knPool_Release(&w->families, id);
+        knDestroyFamily(family);
+        return result;
+    }
+    *outFamily = knWorld_Tagged(w, id);
+    *outBody = body;
+    return kn_success;
+}
+
+knResult knWorld_DestroyFamily(knWorld* w, knFamilyId familyId)
+{
+    knWorldFamily* family = knWorld_GetFamily(w, familyId);
+    if (!family)
+    {
+        return kn_errorHandle;
+    }
+    knId id = knPool_Next(&w->bodies, (knId){0});
+    while (!knId_IsNull(id))
+    {
+        knId next = knPool_Next(&w->bodies, id);
+        const knBody* body = knPool_Get(&w->bodies, id);
+        if (body->piece && knId_Equals(body->piece->family, familyId))
+        {
+            knWorld_RemoveBody(w, knWorld_Tagged(w, id));
+        }
+        id = next;
+    }
+    knDestroyFamily(family->family);
+    return knPool_Release(&w->families, knWorld_Untagged(w, familyId));
+}
+
+// Splits the family, with more scratch when it asks for it.
+static knResult SplitFamily(knWorld* w, knFamily* family, uint32_t fragment, const knSplitDef* def,
+                            knSplitResult* result)
+{
+    knArena_Reset(&w->scratch);
+    knResult done = knFamily_Split(family, fragment, def, &w->scratch, result);
+    if (done == kn_errorMemory && w->scratch.wantedBytes > 0)
+    {
+        size_t wanted = w->scratch.capacity + w->scratch.wantedBytes;
+        knArena_Reset(&w->scratch);
+        if (knArena_Reserve(&w->scratch, wanted + wanted / 4) != kn_success)
+        {
+            return kn_errorMemory;
+        }
+        done = knFamily_Split(family, fragment, def, &w->scratch, result);
+    }
+    return done;
+}
+
+// What the parent was doing, for one of its parts.
+static knBodyDef ChildDef(const knBodyDef* parent, const knBodyState* state, knVec3 parentCenter,
+                          knVec3 center)
+{
+    knBodyDef def = *parent;
+    knVec3 arm = knRotate(state->transform.rotation, knSub(center, parentCenter));
+    def.transform = state->transform;
+    def.transform.position = knAdd(state->transform.position, arm);
+    def.velocity = knAdd(state->velocity, knCross(state->spin, arm));
+    def.spin = state->spin;
+    return def;
+}
+
+typedef struct SplitJob
+{
+    knFamilyId familyId;
+    const knFamily* family;
+    knBodyDef parentDef;
+    knBodyState state;
+    knVec3 center; // of the parent
+} SplitJob;
+
+// A part that finds no memory for its body is removed and counted as debris.
+static void AddChildren(knWorld* w, const SplitJob* job, const uint32_t* fragments, uint32_t count,
+                        knWorldSplit* split)
+{
+    const knFragmentSet* set = knFamily_Fragments(job->family);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        const knFragment* fragment = &set->fragments[fragments[i]];
+        bool isWhole = fragment->state == kn_fragmentWhole;
+        knBodyDef def =
+            ChildDef(&job->parentDef, &job->state, job->center, knToFloat(fragment->mass.center));
+        knBodyId id;
+        if (isWhole && knWorld_AddPiece(w, &def, job->familyId, fragments[i], &id) == kn_success)
+        {
+            w->splitBodies[split->bodyCount++] = id;
+        }
+        else
+        {
+            split->debrisMass += fragment->mass.mass;
+        }
+    }
+}
+
+knResult knWorld_SplitBody(knWorld* w, knBodyId id, const knSplitDef* def, knWorldSplit* out)
+{
+    knBody* body = knWorld_GetBody(w, id);
+    if (!body || !body->piece || !out)
+    {
+        return body ? knFail(kn_errorArgument, "knWorld_SplitBody: a piece and a result")
+                    : kn_errorHandle;
+    }
+    uint32_t parent = body->piece->fragment;
+    SplitJob job = {.familyId = body->piece->family, .center = body->piece->mesh.center};
+    knWorldFamily* owner = knWorld_GetFamily(w, job.familyId);
+    job.family = owner->family;
+    job.parentDef = knDefaultBodyDef();
+    knPortBody_Def(body->port, &job.parentDef);
+    job.parentDef.user = body->user;
+    knPortBody_State(body->port, &job.state);
+    knSplitResult result = {0};
+    knResult done = SplitFamily(w, owner->family, parent, def, &result);
+    if (done != kn_success)
+    {
+        return done;
+    }
+    *out = (knWorldSplit){.outcome = result.outcome, .crackArea = result.crackArea};
+    uint32_t count = result.delta.fragmentCount;
+    if (result.outcome != kn_splitDone)
+    {
+        return kn_success;
+    }
+    done = knGrow(&w->allocator, (void**)&w->splitBodies, &w->splitCapacity, count,
+                  sizeof *w->splitBodies);
+    uint32_t* fragments = knAllocate(&w->allocator, count, sizeof *fragments);
+    if (done != kn_success || !fragments)
+    {
+        knRelease(&w->allocator, fragments, count, sizeof *fragments);
+        return kn_errorMemory;
+    }
+    // the result's arrays go when the arena is used for the surfaces
+    memcpy(fragments, result.delta.fragments, count * sizeof *fragments);
+    knWorld_RemoveBody(w, id);
+    AddChildren(w, &job, fragments, count, out);
+    out->bodies = w->splitBodies;
+    knRelease(&w->allocator, fragments, count, sizeof *fragments);
+    return kn_success;
+}
