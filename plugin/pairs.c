@@ -325,6 +325,7 @@ knPairsCounters knPairs_Counters(const knPairs* p)
         sum.touching += one->touching;
         sum.contacts += one->contacts;
         sum.deferred += one->deferred;
+        sum.mended += one->mended;
         sum.swept += one->swept;
         sum.query.visits += one->query.visits;
         sum.query.points += one->query.points;

@@ -58,3 +58,17 @@ typedef struct knPairJob
 
 size_t knPairBytes(const knPairInput* input, uint32_t capacity);
 knResult knPairJob_Run(const knPairJob* job, uint32_t* count);
+
+// Looks whether normals push bodies into themselves; piece and shape in the order of the query.
+typedef struct knNormalCheck
+{
+    const knPairSide* sides[2];
+    knFieldQuery fields[2]; // of pieces
+    float probe;            // m
+    float margin;           // m
+} knNormalCheck;
+
+knNormalCheck knMakeNormalCheck(const knPairSide* piece, const knPairSide* other, float margin);
+
+// True when the contact's normal and distance were replaced.
+bool knNormalCheck_Mend(knNormalCheck* check, knPairContact* contact);

@@ -140,6 +140,30 @@ static void CountQuery(knPairsCounters* counters, const knPairResult* result)
     sum->kept += one->kept;
 }
 
+// Round shapes and planes have no edges that a point could leave sideways.
+static bool HasEdges(const knPairSide* side)
+{
+    return side->kind == kn_sidePiece ||
+           (side->kind == kn_sideShape && side->shape->kind != kn_shapeSphere &&
+            side->shape->kind != kn_shapeCapsule && side->shape->kind != kn_shapePlane);
+}
+
+static void MendNormals(const knPairJob* job, knPairContact* contacts, uint32_t count)
+{
+    int first = PieceSide(job->input);
+    const knPairSide* piece = &job->input->sides[first];
+    const knPairSide* other = &job->input->sides[1 - first];
+    if (count == 0 || !HasEdges(other))
+    {
+        return;
+    }
+    knNormalCheck check = knMakeNormalCheck(piece, other, job->limits->margin * piece->mesh->radius);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        job->counters->mended += knNormalCheck_Mend(&check, &contacts[i]);
+    }
+}
+
 knResult knPairJob_Run(const knPairJob* job, uint32_t* count)
 {
     knPairContact* contacts = knArena_Allocate(job->scratch, job->capacity, sizeof(knPairContact));
@@ -153,6 +177,7 @@ knResult knPairJob_Run(const knPairJob* job, uint32_t* count)
     {
         return done;
     }
+    MendNormals(job, contacts, result.count);
     int first = PieceSide(job->input);
     for (uint32_t i = 0; i < result.count; ++i)
     {

@@ -14,6 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__cplusplus)
+extern "C"
+{
+#endif
+
 #include <cmocka.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -35,3 +40,7 @@ typedef knResult AttemptFcn(const knAllocator* allocator, void* context);
 // Fails the first allocation, then the second, until the attempt succeeds: every failure must be
 // kn_errorMemory with a message, and nothing may stay behind.
 void SurviveAllocationFailures(AttemptFcn* attempt, void* context);
+
+#if defined(__cplusplus)
+}
+#endif

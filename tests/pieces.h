@@ -5,6 +5,11 @@
 
 #include "knap/query.h"
 
+#if defined(__cplusplus)
+extern "C"
+{
+#endif
+
 // A demo mesh by name ("bunny"), or a box, cooked and opened. Aborts when it cannot.
 typedef struct TestModel
 {
@@ -36,3 +41,7 @@ void BreakInto(knFamily* family, uint32_t pieceCount, uint64_t seed);
 
 // The live pieces, ascending.
 uint32_t ListPieces(const knFamily* family, uint32_t* pieces, uint32_t capacity);
+
+#if defined(__cplusplus)
+}
+#endif
