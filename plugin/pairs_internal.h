@@ -65,10 +65,16 @@ typedef struct knNormalCheck
     const knPairSide* sides[2];
     knFieldQuery fields[2]; // of pieces
     float probe;            // m
-    float margin;           // m
+    float epsilon;          // m
 } knNormalCheck;
 
-knNormalCheck knMakeNormalCheck(const knPairSide* piece, const knPairSide* other, float margin);
+typedef enum knNormalVerdict
+{
+    kn_normalGood,
+    kn_normalMended, // normal and distance were replaced
+    kn_normalVain    // shallow, and pushes where there is nothing to push
+} knNormalVerdict;
 
-// True when the contact's normal and distance were replaced.
-bool knNormalCheck_Mend(knNormalCheck* check, knPairContact* contact);
+// `epsilon` as a share of the smaller radius.
+knNormalCheck knMakeNormalCheck(const knPairSide* piece, const knPairSide* other, float epsilon);
+knNormalVerdict knNormalCheck_Judge(knNormalCheck* check, knPairContact* contact);

@@ -148,20 +148,25 @@ static bool HasEdges(const knPairSide* side)
             side->shape->kind != kn_shapeCapsule && side->shape->kind != kn_shapePlane);
 }
 
-static void MendNormals(const knPairJob* job, knPairContact* contacts, uint32_t count)
+static uint32_t MendNormals(const knPairJob* job, knPairContact* contacts, uint32_t count)
 {
     int first = PieceSide(job->input);
     const knPairSide* piece = &job->input->sides[first];
     const knPairSide* other = &job->input->sides[1 - first];
     if (count == 0 || !HasEdges(other))
     {
-        return;
+        return count;
     }
-    knNormalCheck check = knMakeNormalCheck(piece, other, job->limits->margin * piece->mesh->radius);
+    knNormalCheck check = knMakeNormalCheck(piece, other, job->limits->epsilon);
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < count; ++i)
     {
-        job->counters->mended += knNormalCheck_Mend(&check, &contacts[i]);
+        knNormalVerdict verdict = knNormalCheck_Judge(&check, &contacts[i]);
+        job->counters->mended += verdict != kn_normalGood;
+        contacts[kept] = contacts[i];
+        kept += verdict != kn_normalVain;
     }
+    return kept;
 }
 
 knResult knPairJob_Run(const knPairJob* job, uint32_t* count)
@@ -177,7 +182,7 @@ knResult knPairJob_Run(const knPairJob* job, uint32_t* count)
     {
         return done;
     }
-    MendNormals(job, contacts, result.count);
+    result.count = MendNormals(job, contacts, result.count);
     int first = PieceSide(job->input);
     for (uint32_t i = 0; i < result.count; ++i)
     {

@@ -10,25 +10,32 @@
 // point, moved a little along it, leaves its own body. The face that was meant is found from a
 // point a little further in.
 
-// Distance and direction at a point of the world; false when it is not near.
-static bool Sample(const knPairSide* side, knFieldQuery* field, knVec3 p, float margin,
-                   knFieldContact* contact)
+// The face next to a point of the world as an endless plane, and how far another point is from it.
+// The mesh is exact where the grid rounds edges off.
+static bool SampleFace(const knPairSide* side, knVec3 at, knVec3 p, float reach,
+                       knFieldContact* contact)
 {
+    knVec3 local = knInvTransformPoint(side->motion.start, at);
+    knVec3 target = knInvTransformPoint(side->motion.start, p);
     if (side->kind == kn_sideShape)
     {
-        knVec3 local = knInvTransformPoint(side->motion.start, p);
-        contact->distance = knShape_Distance(side->shape, local, &contact->normal);
-        contact->normal = knRotate(side->motion.start.rotation, contact->normal);
-        return contact->distance <= margin;
+        float distance = knShape_Distance(side->shape, local, &contact->normal);
+        contact->distance = distance + knDot(contact->normal, knSub(target, local));
     }
-    knVec3 local = knAdd(knInvTransformPoint(side->motion.start, p), side->mesh->center);
-    if (!knFieldQuery_Penetration(field, local, contact) &&
-        !(margin > 0.0f && knFieldQuery_Distance(field, local, margin, contact)))
+    else
     {
-        return false;
+        knClosest closest;
+        if (!knClosestToPoint(side->mesh, local, reach, &closest) || closest.triangle == KN_NONE)
+        {
+            return false;
+        }
+        knVec3 v[3];
+        knPieceMesh_Corners(side->mesh, closest.triangle, v);
+        contact->normal = knNormalize(knCross(knSub(v[1], v[0]), knSub(v[2], v[0])));
+        contact->distance = knDot(contact->normal, knSub(target, v[0]));
     }
     contact->normal = knRotate(side->motion.start.rotation, contact->normal);
-    return true;
+    return fabsf(contact->distance) < reach;
 }
 
 static bool Holds(const knPairSide* side, knFieldQuery* field, knVec3 p)
@@ -51,9 +58,9 @@ static bool PushesInwards(const knNormalCheck* check, const knPairContact* c, kn
     return Holds(own, (knFieldQuery*)&check->fields[c->side], p);
 }
 
-knNormalCheck knMakeNormalCheck(const knPairSide* piece, const knPairSide* other, float margin)
+knNormalCheck knMakeNormalCheck(const knPairSide* piece, const knPairSide* other, float epsilon)
 {
-    knNormalCheck check = {.sides = {piece, other}, .margin = margin};
+    knNormalCheck check = {.sides = {piece, other}};
     float radius = piece->mesh->radius;
     check.fields[0] = knMakeFieldQuery(knFamily_Field(piece->family), piece->fragment);
     if (other->kind == kn_sidePiece)
@@ -62,19 +69,25 @@ knNormalCheck knMakeNormalCheck(const knPairSide* piece, const knPairSide* other
         check.fields[1] = knMakeFieldQuery(knFamily_Field(other->family), other->fragment);
     }
     check.probe = PROBE_SHARE * radius;
+    check.epsilon = epsilon * radius;
     return check;
 }
 
-bool knNormalCheck_Mend(knNormalCheck* check, knPairContact* c)
+// Along both bodies, away from the edge: what the two directions to the middles have in common.
+static knVec3 AwayFromEdge(const knNormalCheck* check, knVec3 p)
 {
-    if (PushesInwards(check, c, c->contact.normal))
-    {
-        return false;
-    }
-    const knPairSide* other = check->sides[1 - c->side];
-    knVec3 p = knAddScaled(c->contact.point, -check->probe, c->contact.normal);
+    knVec3 a = knNormalize(knSub(check->sides[0]->motion.start.position, p));
+    knVec3 b = knNormalize(knSub(check->sides[1]->motion.start.position, p));
+    return knNormalize(knAdd(a, b));
+}
+
+// Takes the normal of a face further in.
+static bool Replace(knNormalCheck* check, knPairContact* c)
+{
+    knVec3 p = c->contact.point;
+    knVec3 q = knAddScaled(p, check->probe, AwayFromEdge(check, p));
     knFieldContact found;
-    if (!Sample(other, &check->fields[1 - c->side], p, check->margin, &found) ||
+    if (!SampleFace(check->sides[1 - c->side], q, p, check->probe, &found) ||
         !PushesInwards(check, c, found.normal))
     {
         return false;
@@ -82,4 +95,19 @@ bool knNormalCheck_Mend(knNormalCheck* check, knPairContact* c)
     c->contact.normal = found.normal;
     c->contact.distance = found.distance;
     return true;
+}
+
+knNormalVerdict knNormalCheck_Judge(knNormalCheck* check, knPairContact* c)
+{
+    if (PushesInwards(check, c, c->contact.normal))
+    {
+        return kn_normalGood;
+    }
+    if (Replace(check, c))
+    {
+        return kn_normalMended;
+    }
+    // what has no face behind it counts once it is deep: a thin edge may look like this and must
+    // not pass
+    return c->contact.distance > -check->epsilon ? kn_normalVain : kn_normalGood;
 }
