@@ -31,3 +31,8 @@ KN_API btRigidBody* knWorld_BulletBody(const knWorld* world, knBodyId body);
 
 // Null for a body that is not Knap's.
 KN_API knBodyId knWorld_FindBody(const knWorld* world, const btCollisionObject* object);
+
+// The solver settings that worlds of Knap's own have: split impulses from the first micrometre, all
+// of the last impulse as the first guess, friction in two directions. Recommended; a stack of ten
+// bricks falls with Bullet's defaults and stands with these.
+KN_API void knTuneBullet(btDiscreteDynamicsWorld* bullet);

@@ -96,25 +96,26 @@ knResult knWorld_AddBody(knWorld* w, const knBodyDef* def, const knPortShape* sh
     return result;
 }
 
+// The surface says piece by piece how much scratch it wants.
 static knResult MakeMesh(knWorld* w, const knFamily* family, knPiece* piece)
 {
-    knResult result = kn_errorMemory;
-    for (int i = 0; i < 2 && result == kn_errorMemory; ++i)
+    for (;;)
     {
         knArena_Reset(&w->scratch);
-        result = knCreatePieceMesh(&piece->mesh, family, piece->fragment, NULL, &w->scratch,
-                                   &w->allocator);
-        size_t wanted = w->scratch.capacity + w->scratch.wantedBytes;
-        if (result == kn_errorMemory && w->scratch.wantedBytes > 0)
+        knResult result = knCreatePieceMesh(&piece->mesh, family, piece->fragment, NULL,
+                                            &w->scratch, &w->allocator);
+        size_t wanted = w->scratch.wantedBytes;
+        if (result != kn_errorMemory || wanted == 0)
         {
-            knArena_Reset(&w->scratch);
-            if (knArena_Reserve(&w->scratch, wanted + wanted / 4) != kn_success)
-            {
-                return kn_errorMemory;
-            }
+            return result;
+        }
+        wanted = 2 * (w->scratch.capacity + wanted);
+        knArena_Reset(&w->scratch);
+        if (knArena_Reserve(&w->scratch, wanted) != kn_success)
+        {
+            return kn_errorMemory;
         }
     }
-    return result;
 }
 
 knResult knWorld_AddPiece(knWorld* w, const knBodyDef* def, knFamilyId familyId, uint32_t fragment,

@@ -481,6 +481,13 @@ knBox TransformBox(const knBox& box, const btTransform& t)
     return {FromBt(center - extent), FromBt(center + extent)};
 }
 
+// Where the piece is and where it is going.
+knBox WayBox(const knPairSide& piece, const knBox& now)
+{
+    return knBox_Union(now,
+                       {knAdd(now.lower, piece.motion.move), knAdd(now.upper, piece.motion.move)});
+}
+
 // Triangles around the piece; kept while it stays in the box that was searched.
 knResult GatherTriangles(knPort* port, const knPairSide& piece,
                          const btCollisionObjectWrapper* other, knPairSource* source)
@@ -489,8 +496,7 @@ knResult GatherTriangles(knPort* port, const knPairSide& piece,
     knTransform asset = piece.motion.start;
     asset.position = knSub(asset.position, knRotate(asset.rotation, piece.mesh->center));
     knQueryPiece query = {piece.family, piece.fragment, asset};
-    knBox wanted = knBox_Union(knQueryTriangles_Box(&query, knPairs_Limits(port->pairs)),
-                               knMotion_Box(&piece.motion, piece.mesh));
+    knBox wanted = WayBox(piece, knQueryTriangles_Box(&query, knPairs_Limits(port->pairs)));
     knBox local = TransformBox(wanted, other->getWorldTransform().inverse());
     source->batch.transform = FromBt(other->getWorldTransform());
     bool moves = !other->getCollisionObject()->isStaticObject();
@@ -1054,12 +1060,9 @@ knResult MakeWorld(knPort* port, const knWorldDef* def)
     }
     port->world = port->ownWorld;
     port->world->setGravity(ToBt(def->gravity));
-    btContactSolverInfo& info = port->world->getSolverInfo();
-    info.m_numIterations = def->solverIterations;
-    info.m_linearSlop = def->slop;
-    // penetration is pushed out of positions, never turned into speed
-    info.m_splitImpulse = 1;
-    info.m_splitImpulsePenetrationThreshold = -1e-7f;
+    port->world->getSolverInfo().m_numIterations = def->solverIterations;
+    port->world->getSolverInfo().m_linearSlop = def->slop;
+    knTuneBullet(port->world);
     return kn_success;
 }
 
@@ -1089,71 +1092,81 @@ knResult CheckBullet(knPort* port)
 
 } // namespace
 
-extern "C"
+void knTuneBullet(btDiscreteDynamicsWorld* world)
 {
-
-    knResult knCreatePort(knPort** out, const knPortDef* def)
+    if (!world)
     {
-        knPort* port = Make<knPort>(*def->allocator, *def);
-        if (!port)
-        {
-            return kn_errorMemory;
-        }
-        knResult result = knCreateSources(&port->sources, &port->allocator);
-        port->world = static_cast<btDiscreteDynamicsWorld*>(def->bullet);
-        if (result == kn_success && !port->world)
-        {
-            result = MakeWorld(port, def->world);
-        }
-        result = result == kn_success ? CheckBullet(port) : result;
-        if (result != kn_success)
-        {
-            knDestroyPort(port);
-            return result;
-        }
-        Register(port);
-        port->world->addAction(&port->action);
-        *out = port;
-        return kn_success;
+        return;
     }
+    btContactSolverInfo& info = world->getSolverInfo();
+    // penetration is pushed out of positions, never turned into speed
+    info.m_splitImpulse = 1;
+    info.m_splitImpulsePenetrationThreshold = -1e-7f;
+    // contacts keep their identity, so all of the last impulse is a good guess: stacks stand
+    info.m_warmstartingFactor = 1.0f;
+    info.m_solverMode |= SOLVER_USE_WARMSTARTING | SOLVER_USE_2_FRICTION_DIRECTIONS;
+}
 
-    void knDestroyPort(knPort* port)
+knResult knCreatePort(knPort** out, const knPortDef* def)
+{
+    knPort* port = Make<knPort>(*def->allocator, *def);
+    if (!port)
     {
-        if (!port)
-        {
-            return;
-        }
-        if (port->isRegistered)
-        {
-            port->world->removeAction(&port->action);
-            Unregister(port);
-        }
-        knAllocator allocator = port->allocator;
-        Unmake(allocator, port->ownWorld);
-        Unmake(allocator, port->ownDispatcher);
-        Unmake(allocator, port->solver);
-        Unmake(allocator, port->broadphase);
-        Unmake(allocator, port->configuration);
-        knDestroySources(port->sources);
-        Unmake(allocator, port);
+        return kn_errorMemory;
     }
-
-    bool knPort_IsOwner(const knPort* port)
+    knResult result = knCreateSources(&port->sources, &port->allocator);
+    port->world = static_cast<btDiscreteDynamicsWorld*>(def->bullet);
+    if (result == kn_success && !port->world)
     {
-        return port->ownWorld != nullptr;
+        result = MakeWorld(port, def->world);
     }
-
-    void knPort_SetGravity(knPort* port, knVec3 gravity)
+    result = result == kn_success ? CheckBullet(port) : result;
+    if (result != kn_success)
     {
-        port->world->setGravity(ToBt(gravity));
+        knDestroyPort(port);
+        return result;
     }
+    Register(port);
+    port->world->addAction(&port->action);
+    *out = port;
+    return kn_success;
+}
 
-    void knPort_Step(knPort* port, float dt)
+void knDestroyPort(knPort* port)
+{
+    if (!port)
     {
-        port->world->stepSimulation(dt, 0);
+        return;
     }
+    if (port->isRegistered)
+    {
+        port->world->removeAction(&port->action);
+        Unregister(port);
+    }
+    knAllocator allocator = port->allocator;
+    Unmake(allocator, port->ownWorld);
+    Unmake(allocator, port->ownDispatcher);
+    Unmake(allocator, port->solver);
+    Unmake(allocator, port->broadphase);
+    Unmake(allocator, port->configuration);
+    knDestroySources(port->sources);
+    Unmake(allocator, port);
+}
 
-} // extern "C"
+bool knPort_IsOwner(const knPort* port)
+{
+    return port->ownWorld != nullptr;
+}
+
+void knPort_SetGravity(knPort* port, knVec3 gravity)
+{
+    port->world->setGravity(ToBt(gravity));
+}
+
+void knPort_Step(knPort* port, float dt)
+{
+    port->world->stepSimulation(dt, 0);
+}
 
 namespace
 {
@@ -1297,158 +1310,151 @@ void MassOf(const knPortBody* body, const knPortBodyDef& def, btScalar* mass, bt
 
 } // namespace
 
-extern "C"
+knResult knPort_CreateBody(knPort* port, const knPortBodyDef* def, knPortBody** out)
 {
-
-    knResult knPort_CreateBody(knPort* port, const knPortBodyDef* def, knPortBody** out)
+    knPortBody* body = Make<knPortBody>(port->allocator);
+    if (!body)
     {
-        knPortBody* body = Make<knPortBody>(port->allocator);
-        if (!body)
-        {
-            return kn_errorMemory;
-        }
-        body->allocator = port->allocator;
-        body->toMesh.setIdentity();
-        if (def->shape->kind == kn_portPiece)
-        {
-            body->toMesh.setRotation(
-                btQuaternion(def->axes.x, def->axes.y, def->axes.z, def->axes.w));
-        }
-        if (!MakeAnyShape(body, *def))
-        {
-            knPort_DestroyBody(port, body);
-            return kn_errorMemory;
-        }
-        btScalar mass;
-        btVector3 inertia;
-        MassOf(body, *def, &mass, &inertia);
-        btRigidBody::btRigidBodyConstructionInfo info(mass, nullptr, body->shape, inertia);
-        info.m_startWorldTransform = ToBt(def->frame) * body->toMesh;
-        body->body = Make<btRigidBody>(port->allocator, info);
-        if (!body->body)
-        {
-            knPort_DestroyBody(port, body);
-            return kn_errorMemory;
-        }
-        SetFlags(body->body, def->def);
-        body->body->setUserIndex3(static_cast<int>(def->slot));
-        body->body->setLinearVelocity(ToBt(def->def->velocity));
-        body->body->setAngularVelocity(ToBt(def->def->spin));
-        port->world->addRigidBody(body->body, def->def->group, def->def->mask);
-        if (def->startsAsleep && !def->def->noSleep)
-        {
-            body->body->setActivationState(ISLAND_SLEEPING);
-        }
-        body->isAdded = true;
-        *out = body;
-        return kn_success;
+        return kn_errorMemory;
     }
-
-    void knPort_DestroyBody(knPort* port, knPortBody* body)
+    body->allocator = port->allocator;
+    body->toMesh.setIdentity();
+    if (def->shape->kind == kn_portPiece)
     {
-        if (!body)
-        {
-            return;
-        }
-        const knAllocator& a = port->allocator;
-        if (body->isAdded)
-        {
-            port->world->removeRigidBody(body->body);
-        }
-        Unmake(a, body->body);
-        if (body->shape)
-        {
-            body->shape->~btCollisionShape();
-            knRelease(&a, body->shape, 1, body->shapeSize);
-        }
-        Unmake(a, body->meshArray);
-        knRelease(&a, body->positions, body->positionCount, sizeof(knVec3));
-        knRelease(&a, body->triangles, body->triangleCount, sizeof(knTriangle));
-        Unmake(a, body);
+        body->toMesh.setRotation(btQuaternion(def->axes.x, def->axes.y, def->axes.z, def->axes.w));
     }
-
-    void* knPortBody_Object(const knPortBody* body)
+    if (!MakeAnyShape(body, *def))
     {
-        return body->body;
+        knPort_DestroyBody(port, body);
+        return kn_errorMemory;
     }
-
-    void knPortBody_State(const knPortBody* body, knBodyState* state)
+    btScalar mass;
+    btVector3 inertia;
+    MassOf(body, *def, &mass, &inertia);
+    btRigidBody::btRigidBodyConstructionInfo info(mass, nullptr, body->shape, inertia);
+    info.m_startWorldTransform = ToBt(def->frame) * body->toMesh;
+    body->body = Make<btRigidBody>(port->allocator, info);
+    if (!body->body)
     {
-        const btRigidBody* b = body->body;
-        state->transform = FromBt(b->getWorldTransform() * body->toMesh.inverse());
-        state->velocity = FromBt(b->getLinearVelocity());
-        state->spin = FromBt(b->getAngularVelocity());
-        state->mass = b->getInvMass() > 0.0f ? 1.0f / b->getInvMass() : 0.0f;
-        state->isAwake = b->isActive();
+        knPort_DestroyBody(port, body);
+        return kn_errorMemory;
     }
-
-    void knPortBody_Def(const knPortBody* body, knBodyDef* def)
+    SetFlags(body->body, def->def);
+    body->body->setUserIndex3(static_cast<int>(def->slot));
+    body->body->setLinearVelocity(ToBt(def->def->velocity));
+    body->body->setAngularVelocity(ToBt(def->def->spin));
+    port->world->addRigidBody(body->body, def->def->group, def->def->mask);
+    if (def->startsAsleep && !def->def->noSleep)
     {
-        const btRigidBody* b = body->body;
-        def->kind = b->isKinematicObject() ? kn_bodyKinematic
-                    : b->isStaticObject()  ? kn_bodyStatic
-                                           : kn_bodyDynamic;
-        def->friction = b->getFriction();
-        def->restitution = b->getRestitution();
-        def->rollingFriction = b->getRollingFriction();
-        def->linearDamping = b->getLinearDamping();
-        def->angularDamping = b->getAngularDamping();
-        def->group = b->getBroadphaseHandle()->m_collisionFilterGroup;
-        def->mask = b->getBroadphaseHandle()->m_collisionFilterMask;
-        def->noSleep = b->getActivationState() == DISABLE_DEACTIVATION;
+        body->body->setActivationState(ISLAND_SLEEPING);
     }
+    body->isAdded = true;
+    *out = body;
+    return kn_success;
+}
 
-    // Contacts of the old place must not hold it: Bullet finds new ones in the next step.
-    void knPortBody_SetTransform(knPort* port, knPortBody* body, knTransform transform)
+void knPort_DestroyBody(knPort* port, knPortBody* body)
+{
+    if (!body)
     {
-        btTransform t = ToBt(transform) * body->toMesh;
-        btRigidBody* b = body->body;
-        b->setWorldTransform(t);
-        b->setInterpolationWorldTransform(t);
-        b->updateInertiaTensor();
-        port->world->updateSingleAabb(b);
-        port->world->getBroadphase()->getOverlappingPairCache()->cleanProxyFromPairs(
-            b->getBroadphaseHandle(), port->dispatcher);
-        b->activate(true);
+        return;
     }
-
-    void knPortBody_SetVelocity(knPortBody* body, knVec3 velocity, knVec3 spin)
+    const knAllocator& a = port->allocator;
+    if (body->isAdded)
     {
-        body->body->setLinearVelocity(ToBt(velocity));
-        body->body->setAngularVelocity(ToBt(spin));
-        body->body->setInterpolationLinearVelocity(ToBt(velocity));
-        body->body->setInterpolationAngularVelocity(ToBt(spin));
-        body->body->activate(true);
+        port->world->removeRigidBody(body->body);
     }
-
-    void knPortBody_ApplyImpulse(knPortBody* body, knVec3 impulse, knVec3 point)
+    Unmake(a, body->body);
+    if (body->shape)
     {
-        btRigidBody* b = body->body;
-        b->activate(true);
-        b->applyImpulse(ToBt(impulse), ToBt(point) - b->getCenterOfMassPosition());
+        body->shape->~btCollisionShape();
+        knRelease(&a, body->shape, 1, body->shapeSize);
     }
+    Unmake(a, body->meshArray);
+    knRelease(&a, body->positions, body->positionCount, sizeof(knVec3));
+    knRelease(&a, body->triangles, body->triangleCount, sizeof(knTriangle));
+    Unmake(a, body);
+}
 
-    void knPortBody_SetFilter(knPort* port, knPortBody* body, int group, int mask)
-    {
-        btBroadphaseProxy* proxy = body->body->getBroadphaseHandle();
-        proxy->m_collisionFilterGroup = group;
-        proxy->m_collisionFilterMask = mask;
-        port->world->refreshBroadphaseProxy(body->body);
-        body->body->activate(true);
-    }
+void* knPortBody_Object(const knPortBody* body)
+{
+    return body->body;
+}
 
-    void knPortBody_Wake(knPortBody* body)
-    {
-        body->body->activate(true);
-    }
+void knPortBody_State(const knPortBody* body, knBodyState* state)
+{
+    const btRigidBody* b = body->body;
+    state->transform = FromBt(b->getWorldTransform() * body->toMesh.inverse());
+    state->velocity = FromBt(b->getLinearVelocity());
+    state->spin = FromBt(b->getAngularVelocity());
+    state->mass = b->getInvMass() > 0.0f ? 1.0f / b->getInvMass() : 0.0f;
+    state->isAwake = b->isActive();
+}
 
-    uint32_t knPort_SlotOf(const void* object)
-    {
-        return static_cast<uint32_t>(
-            static_cast<const btCollisionObject*>(object)->getUserIndex3());
-    }
+void knPortBody_Def(const knPortBody* body, knBodyDef* def)
+{
+    const btRigidBody* b = body->body;
+    def->kind = b->isKinematicObject() ? kn_bodyKinematic
+                : b->isStaticObject()  ? kn_bodyStatic
+                                       : kn_bodyDynamic;
+    def->friction = b->getFriction();
+    def->restitution = b->getRestitution();
+    def->rollingFriction = b->getRollingFriction();
+    def->linearDamping = b->getLinearDamping();
+    def->angularDamping = b->getAngularDamping();
+    def->group = b->getBroadphaseHandle()->m_collisionFilterGroup;
+    def->mask = b->getBroadphaseHandle()->m_collisionFilterMask;
+    def->noSleep = b->getActivationState() == DISABLE_DEACTIVATION;
+}
 
-} // extern "C"
+// Contacts of the old place must not hold it: Bullet finds new ones in the next step.
+void knPortBody_SetTransform(knPort* port, knPortBody* body, knTransform transform)
+{
+    btTransform t = ToBt(transform) * body->toMesh;
+    btRigidBody* b = body->body;
+    b->setWorldTransform(t);
+    b->setInterpolationWorldTransform(t);
+    b->updateInertiaTensor();
+    port->world->updateSingleAabb(b);
+    port->world->getBroadphase()->getOverlappingPairCache()->cleanProxyFromPairs(
+        b->getBroadphaseHandle(), port->dispatcher);
+    b->activate(true);
+}
+
+void knPortBody_SetVelocity(knPortBody* body, knVec3 velocity, knVec3 spin)
+{
+    body->body->setLinearVelocity(ToBt(velocity));
+    body->body->setAngularVelocity(ToBt(spin));
+    body->body->setInterpolationLinearVelocity(ToBt(velocity));
+    body->body->setInterpolationAngularVelocity(ToBt(spin));
+    body->body->activate(true);
+}
+
+void knPortBody_ApplyImpulse(knPortBody* body, knVec3 impulse, knVec3 point)
+{
+    btRigidBody* b = body->body;
+    b->activate(true);
+    b->applyImpulse(ToBt(impulse), ToBt(point) - b->getCenterOfMassPosition());
+}
+
+void knPortBody_SetFilter(knPort* port, knPortBody* body, int group, int mask)
+{
+    btBroadphaseProxy* proxy = body->body->getBroadphaseHandle();
+    proxy->m_collisionFilterGroup = group;
+    proxy->m_collisionFilterMask = mask;
+    port->world->refreshBroadphaseProxy(body->body);
+    body->body->activate(true);
+}
+
+void knPortBody_Wake(knPortBody* body)
+{
+    body->body->activate(true);
+}
+
+uint32_t knPort_SlotOf(const void* object)
+{
+    return static_cast<uint32_t>(static_cast<const btCollisionObject*>(object)->getUserIndex3());
+}
 
 struct knPortJoint
 {
@@ -1504,116 +1510,109 @@ btTypedConstraint* MakeHinge(knPort* port, const knPortJointDef* def)
 
 } // namespace
 
-extern "C"
+knResult knPort_CreateJoint(knPort* port, const knPortJointDef* def, knPortJoint** out)
 {
-
-    knResult knPort_CreateJoint(knPort* port, const knPortJointDef* def, knPortJoint** out)
+    knPortJoint* joint = Make<knPortJoint>(port->allocator);
+    if (!joint)
     {
-        knPortJoint* joint = Make<knPortJoint>(port->allocator);
-        if (!joint)
-        {
-            return kn_errorMemory;
-        }
-        joint->kind = def->kind;
-        joint->bodies[0] = def->a->body;
-        joint->bodies[1] = def->b ? def->b->body : nullptr;
-        bool isHinge = def->kind == kn_portHinge;
-        joint->size = isHinge ? sizeof(btHingeConstraint) : sizeof(btPoint2PointConstraint);
-        joint->constraint = isHinge ? MakeHinge(port, def) : MakePoint(port, def);
-        if (!joint->constraint)
-        {
-            Unmake(port->allocator, joint);
-            return kn_errorMemory;
-        }
-        port->world->addConstraint(joint->constraint, def->kind != kn_portDrag);
-        joint->bodies[0]->activate(true);
-        *out = joint;
-        return kn_success;
+        return kn_errorMemory;
     }
-
-    void knPort_DestroyJoint(knPort* port, knPortJoint* joint)
+    joint->kind = def->kind;
+    joint->bodies[0] = def->a->body;
+    joint->bodies[1] = def->b ? def->b->body : nullptr;
+    bool isHinge = def->kind == kn_portHinge;
+    joint->size = isHinge ? sizeof(btHingeConstraint) : sizeof(btPoint2PointConstraint);
+    joint->constraint = isHinge ? MakeHinge(port, def) : MakePoint(port, def);
+    if (!joint->constraint)
     {
-        if (!joint)
-        {
-            return;
-        }
-        port->world->removeConstraint(joint->constraint);
-        for (int i = 0; i < 2; ++i)
-        {
-            if (joint->bodies[i])
-            {
-                joint->bodies[i]->activate(true);
-            }
-        }
-        joint->constraint->~btTypedConstraint();
-        knRelease(&port->allocator, joint->constraint, 1, joint->size);
         Unmake(port->allocator, joint);
+        return kn_errorMemory;
     }
+    port->world->addConstraint(joint->constraint, def->kind != kn_portDrag);
+    joint->bodies[0]->activate(true);
+    *out = joint;
+    return kn_success;
+}
 
-    void knPortJoint_SetTarget(knPortJoint* joint, knVec3 target)
+void knPort_DestroyJoint(knPort* port, knPortJoint* joint)
+{
+    if (!joint)
     {
-        static_cast<btPoint2PointConstraint*>(joint->constraint)->setPivotB(ToBt(target));
-        joint->bodies[0]->activate(true);
+        return;
     }
-
-    void knPort_Cast(const knPort* port, knVec3 from, knVec3 to, float radius, int mask,
-                     knPortHit* hit)
+    port->world->removeConstraint(joint->constraint);
+    for (int i = 0; i < 2; ++i)
     {
-        *hit = knPortHit();
-        if (radius > 0.0f)
+        if (joint->bodies[i])
         {
-            btCollisionWorld::ClosestConvexResultCallback found(ToBt(from), ToBt(to));
-            found.m_collisionFilterGroup = btBroadphaseProxy::AllFilter;
-            found.m_collisionFilterMask = mask;
-            btSphereShape ball(radius);
-            port->world->convexSweepTest(&ball,
-                                         btTransform(btQuaternion::getIdentity(), ToBt(from)),
-                                         btTransform(btQuaternion::getIdentity(), ToBt(to)), found);
-            *hit = {found.m_hitCollisionObject, FromBt(found.m_hitPointWorld),
-                    FromBt(found.m_hitNormalWorld), found.m_closestHitFraction};
-            return;
+            joint->bodies[i]->activate(true);
         }
-        btCollisionWorld::ClosestRayResultCallback found(ToBt(from), ToBt(to));
+    }
+    joint->constraint->~btTypedConstraint();
+    knRelease(&port->allocator, joint->constraint, 1, joint->size);
+    Unmake(port->allocator, joint);
+}
+
+void knPortJoint_SetTarget(knPortJoint* joint, knVec3 target)
+{
+    static_cast<btPoint2PointConstraint*>(joint->constraint)->setPivotB(ToBt(target));
+    joint->bodies[0]->activate(true);
+}
+
+void knPort_Cast(const knPort* port, knVec3 from, knVec3 to, float radius, int mask, knPortHit* hit)
+{
+    *hit = knPortHit();
+    if (radius > 0.0f)
+    {
+        btCollisionWorld::ClosestConvexResultCallback found(ToBt(from), ToBt(to));
         found.m_collisionFilterGroup = btBroadphaseProxy::AllFilter;
         found.m_collisionFilterMask = mask;
-        port->world->rayTest(ToBt(from), ToBt(to), found);
-        *hit = {found.m_collisionObject, FromBt(found.m_hitPointWorld),
+        btSphereShape ball(radius);
+        port->world->convexSweepTest(&ball, btTransform(btQuaternion::getIdentity(), ToBt(from)),
+                                     btTransform(btQuaternion::getIdentity(), ToBt(to)), found);
+        *hit = {found.m_hitCollisionObject, FromBt(found.m_hitPointWorld),
                 FromBt(found.m_hitNormalWorld), found.m_closestHitFraction};
+        return;
     }
+    btCollisionWorld::ClosestRayResultCallback found(ToBt(from), ToBt(to));
+    found.m_collisionFilterGroup = btBroadphaseProxy::AllFilter;
+    found.m_collisionFilterMask = mask;
+    port->world->rayTest(ToBt(from), ToBt(to), found);
+    *hit = {found.m_collisionObject, FromBt(found.m_hitPointWorld), FromBt(found.m_hitNormalWorld),
+            found.m_closestHitFraction};
+}
 
-    void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* user)
+void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* user)
+{
+    for (const Algorithm* a = port->first; a; a = a->next)
     {
-        for (const Algorithm* a = port->first; a; a = a->next)
+        for (int i = 0; i < a->manifolds.size(); ++i)
         {
-            for (int i = 0; i < a->manifolds.size(); ++i)
+            const btPersistentManifold* m = a->manifolds[i];
+            for (int k = 0; k < m->getNumContacts(); ++k)
             {
-                const btPersistentManifold* m = a->manifolds[i];
-                for (int k = 0; k < m->getNumContacts(); ++k)
-                {
-                    const btManifoldPoint& p = m->getContactPoint(k);
-                    knPortContact c = {{a->objects[0], a->objects[1]}, {}};
-                    c.contact.point = FromBt(p.m_positionWorldOnB);
-                    c.contact.normal = FromBt(p.m_normalWorldOnB);
-                    c.contact.distance = p.m_distance1;
-                    c.contact.impulse = p.m_appliedImpulse;
-                    c.contact.friction =
-                        btSqrt(p.m_appliedImpulseLateral1 * p.m_appliedImpulseLateral1 +
-                               p.m_appliedImpulseLateral2 * p.m_appliedImpulseLateral2);
-                    callback(&c, user);
-                }
+                const btManifoldPoint& p = m->getContactPoint(k);
+                knPortContact c = {{a->objects[0], a->objects[1]}, {}};
+                c.contact.point = FromBt(p.m_positionWorldOnB);
+                c.contact.normal = FromBt(p.m_normalWorldOnB);
+                c.contact.distance = p.m_distance1;
+                c.contact.impulse = p.m_appliedImpulse;
+                c.contact.friction =
+                    btSqrt(p.m_appliedImpulseLateral1 * p.m_appliedImpulseLateral1 +
+                           p.m_appliedImpulseLateral2 * p.m_appliedImpulseLateral2);
+                callback(&c, user);
             }
         }
     }
+}
 
-    void knPort_Times(const knPort* port, double* query, double* contacts)
-    {
-        *query = port->lastQueryTime;
-        *contacts = port->lastContactTime;
-    }
+void knPort_Times(const knPort* port, double* query, double* contacts)
+{
+    *query = port->lastQueryTime;
+    *contacts = port->lastContactTime;
+}
 
-    double knPort_Now(void)
-    {
-        return Now();
-    }
-
-} // extern "C"
+double knPort_Now(void)
+{
+    return Now();
+}

@@ -59,22 +59,23 @@ typedef struct knPairJob
 size_t knPairBytes(const knPairInput* input, uint32_t capacity);
 knResult knPairJob_Run(const knPairJob* job, uint32_t* count);
 
+// Looks ahead of fast motion; returns how many contacts there are then.
+uint32_t knPairJob_AddSwept(const knPairJob* job, uint32_t count);
+
+// The first of the two sides that is a piece.
+static inline int knPairInput_PieceSide(const knPairInput* input)
+{
+    return input->sides[0].kind == kn_sidePiece ? 0 : 1;
+}
+
 // Looks whether normals push bodies into themselves; piece and shape in the order of the query.
 typedef struct knNormalCheck
 {
     const knPairSide* sides[2];
-    knFieldQuery fields[2]; // of pieces
-    float probe;            // m
-    float epsilon;          // m
+    float probe; // m
 } knNormalCheck;
 
-typedef enum knNormalVerdict
-{
-    kn_normalGood,
-    kn_normalMended, // normal and distance were replaced
-    kn_normalVain    // shallow, and pushes where there is nothing to push
-} knNormalVerdict;
+knNormalCheck knMakeNormalCheck(const knPairSide* piece, const knPairSide* other);
 
-// `epsilon` as a share of the smaller radius.
-knNormalCheck knMakeNormalCheck(const knPairSide* piece, const knPairSide* other, float epsilon);
-knNormalVerdict knNormalCheck_Judge(knNormalCheck* check, knPairContact* contact);
+// True when the contact's normal and distance were replaced.
+bool knNormalCheck_Mend(const knNormalCheck* check, knPairContact* contact);

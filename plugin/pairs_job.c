@@ -16,14 +16,9 @@ static size_t Align(size_t bytes)
     return (bytes + KN_CACHE_LINE - 1) & ~(size_t)(KN_CACHE_LINE - 1);
 }
 
-static int PieceSide(const knPairInput* input)
-{
-    return input->sides[0].kind == kn_sidePiece ? 0 : 1;
-}
-
 size_t knPairBytes(const knPairInput* input, uint32_t capacity)
 {
-    int first = PieceSide(input);
+    int first = knPairInput_PieceSide(input);
     const knPairSide* other = &input->sides[1 - first];
     knQueryPiece a = MakePiece(&input->sides[first]);
     size_t bytes = Align(capacity * sizeof(knPairContact));
@@ -43,7 +38,7 @@ size_t knPairBytes(const knPairInput* input, uint32_t capacity)
 
 static knResult Query(const knPairJob* job, knPairContact* contacts, knPairResult* result)
 {
-    int first = PieceSide(job->input);
+    int first = knPairInput_PieceSide(job->input);
     const knPairSide* other = &job->input->sides[1 - first];
     knQueryPiece a = MakePiece(&job->input->sides[first]);
     switch (other->kind)
@@ -76,59 +71,6 @@ static knTouch MakeTouch(const knPairContact* c, int first)
     return touch;
 }
 
-static uint32_t Sweep(const knPairInput* input, knSweepContact* contacts)
-{
-    int first = PieceSide(input);
-    const knPairSide* a = &input->sides[first];
-    const knPairSide* b = &input->sides[1 - first];
-    switch (b->kind)
-    {
-    case kn_sidePiece:
-        return knSweepPair(a->mesh, &a->motion, b->mesh, &b->motion, contacts);
-    case kn_sideShape:
-        return knSweepShape(a->mesh, &a->motion, b->shape, &b->motion, contacts);
-    default:
-        return knSweepTriangles(a->mesh, &a->motion, b->batch, contacts);
-    }
-}
-
-// Motion of one side as the other sees it, at the distance of the larger: nothing moves nearer by
-// more.
-static bool IsFast(const knPairInput* input)
-{
-    const knPairSide* a = &input->sides[PieceSide(input)];
-    const knPairSide* b = &input->sides[1 - PieceSide(input)];
-    knMotion relative = a->motion;
-    relative.move = knSub(a->motion.move, b->motion.move);
-    bool isFast = knMotion_IsFast(&relative, a->mesh);
-    if (b->kind == kn_sidePiece)
-    {
-        relative.turn = b->motion.turn;
-        isFast = isFast || knMotion_IsFast(&relative, b->mesh);
-    }
-    return isFast;
-}
-
-static uint32_t AddSwept(const knPairJob* job, uint32_t count)
-{
-    knSweepContact swept[KN_MAX_SWEEP_CONTACTS];
-    uint32_t found = Sweep(job->input, swept);
-    int first = PieceSide(job->input);
-    for (uint32_t i = 0; i < found && count < job->capacity; ++i)
-    {
-        const knSweepContact* s = &swept[i];
-        knTouch touch = {.normal = first == 0 ? s->normal : knNeg(s->normal),
-                         .distance = s->gap,
-                         .feature = s->feature,
-                         .isSwept = true};
-        touch.points[first] = s->pointA;
-        touch.points[1 - first] = s->pointB;
-        job->touches[count++] = touch;
-    }
-    job->counters->swept += 1;
-    return count;
-}
-
 static void CountQuery(knPairsCounters* counters, const knPairResult* result)
 {
     knQueryCounters* sum = &counters->query;
@@ -148,25 +90,19 @@ static bool HasEdges(const knPairSide* side)
             side->shape->kind != kn_shapeCapsule && side->shape->kind != kn_shapePlane);
 }
 
-static uint32_t MendNormals(const knPairJob* job, knPairContact* contacts, uint32_t count)
+static void MendNormals(const knPairJob* job, knPairContact* contacts, uint32_t count)
 {
-    int first = PieceSide(job->input);
-    const knPairSide* piece = &job->input->sides[first];
+    int first = knPairInput_PieceSide(job->input);
     const knPairSide* other = &job->input->sides[1 - first];
     if (count == 0 || !HasEdges(other))
     {
-        return count;
+        return;
     }
-    knNormalCheck check = knMakeNormalCheck(piece, other, job->limits->epsilon);
-    uint32_t kept = 0;
+    knNormalCheck check = knMakeNormalCheck(&job->input->sides[first], other);
     for (uint32_t i = 0; i < count; ++i)
     {
-        knNormalVerdict verdict = knNormalCheck_Judge(&check, &contacts[i]);
-        job->counters->mended += verdict != kn_normalGood;
-        contacts[kept] = contacts[i];
-        kept += verdict != kn_normalVain;
+        job->counters->mended += knNormalCheck_Mend(&check, &contacts[i]);
     }
-    return kept;
 }
 
 knResult knPairJob_Run(const knPairJob* job, uint32_t* count)
@@ -182,13 +118,13 @@ knResult knPairJob_Run(const knPairJob* job, uint32_t* count)
     {
         return done;
     }
-    result.count = MendNormals(job, contacts, result.count);
-    int first = PieceSide(job->input);
+    MendNormals(job, contacts, result.count);
+    int first = knPairInput_PieceSide(job->input);
     for (uint32_t i = 0; i < result.count; ++i)
     {
         job->touches[i] = MakeTouch(&contacts[i], first);
     }
-    *count = IsFast(job->input) ? AddSwept(job, result.count) : result.count;
+    *count = knPairJob_AddSwept(job, result.count);
     CountQuery(job->counters, &result);
     job->counters->pairs += 1;
     job->counters->touching += *count > 0;

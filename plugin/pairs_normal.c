@@ -1,113 +1,137 @@
 // SPDX-License-Identifier: Zlib
 #include "pairs_internal.h"
 
-#define PROBE_SHARE 0.02f // of the smaller radius: how far a probe goes
-#define PULL        0.25f // towards the middle, of a probe's length
+#define PROBE_SHARE 0.02f // of the smaller radius: faces so near to a point may be meant
+#define TOUCH_SHARE 1e-4f // of a radius: triangles so near to a point of their own piece hold it
+#define MAX_ALONG   0.3f  // cosine; a contact may push along an own face, not out of it
 
 // The nearest way out is not always the way back. Where the edge of one face lies on the edge of
-// another, as in a stack of bricks, the nearest way out of a point is sideways, and the contact
-// would push a body along its own outside instead of into itself. Such a normal shows when the
-// point, moved a little along it, leaves its own body. The face that was meant is found from a
-// point a little further in.
+// another, as in a stack of bricks, the nearest way out of a point is sideways: the contact would
+// push a body along its own outside instead of into itself. Such a normal has one of the point's
+// own faces in front of it. What is meant then is a face of the other body near the point that has
+// none.
 
-// The face next to a point of the world as an endless plane, and how far another point is from it.
-// The mesh is exact where the grid rounds edges off.
-static bool SampleFace(const knPairSide* side, knVec3 at, knVec3 p, float reach,
-                       knFieldContact* contact)
+typedef struct OwnFaces
 {
-    knVec3 local = knInvTransformPoint(side->motion.start, at);
-    knVec3 target = knInvTransformPoint(side->motion.start, p);
-    if (side->kind == kn_sideShape)
-    {
-        float distance = knShape_Distance(side->shape, local, &contact->normal);
-        contact->distance = distance + knDot(contact->normal, knSub(target, local));
-    }
-    else
-    {
-        knClosest closest;
-        if (!knClosestToPoint(side->mesh, local, reach, &closest) || closest.triangle == KN_NONE)
-        {
-            return false;
-        }
-        knVec3 v[3];
-        knPieceMesh_Corners(side->mesh, closest.triangle, v);
-        contact->normal = knNormalize(knCross(knSub(v[1], v[0]), knSub(v[2], v[0])));
-        contact->distance = knDot(contact->normal, knSub(target, v[0]));
-    }
-    contact->normal = knRotate(side->motion.start.rotation, contact->normal);
-    return fabsf(contact->distance) < reach;
+    const knPieceMesh* mesh;
+    knVec3 normal; // of the contact, in the frame of the mesh
+    bool isGood;
+} OwnFaces;
+
+static knVec3 FaceNormal(const knVec3 v[3])
+{
+    return knNormalize(knCross(knSub(v[1], v[0]), knSub(v[2], v[0])));
 }
 
-static bool Holds(const knPairSide* side, knFieldQuery* field, knVec3 p)
+static bool TestOwnFace(const knVec3 v[3], uint32_t triangle, void* user)
 {
-    knVec3 local = knInvTransformPoint(side->motion.start, p);
-    if (side->kind == kn_sideShape)
-    {
-        return knShape_Distance(side->shape, local, NULL) <= 0.0f;
-    }
-    return knFieldQuery_Inside(field, knAdd(local, side->mesh->center));
+    (void)triangle;
+    OwnFaces* own = user;
+    own->isGood = knDot(FaceNormal(v), own->normal) <= MAX_ALONG;
+    return own->isGood;
 }
 
-// Whether the body of the point lies where the normal points to.
-static bool PushesInwards(const knNormalCheck* check, const knPairContact* c, knVec3 normal)
+// Whether the normal, in the world, pushes the piece of the point into itself.
+static bool PushesInwards(const knPairSide* side, knVec3 point, knVec3 normal)
 {
-    const knPairSide* own = check->sides[c->side];
-    knVec3 inwards = knNormalize(knSub(own->motion.start.position, c->contact.point));
-    knVec3 way = knAddScaled(normal, PULL, inwards);
-    knVec3 p = knAddScaled(c->contact.point, check->probe, way);
-    return Holds(own, (knFieldQuery*)&check->fields[c->side], p);
+    OwnFaces own = {.mesh = side->mesh,
+                    .normal = knInvRotate(side->motion.start.rotation, normal),
+                    .isGood = true};
+    knVec3 p = knInvTransformPoint(side->motion.start, point);
+    knBox box = knBox_Expand((knBox){p, p}, TOUCH_SHARE * side->mesh->radius);
+    knForEachTriangle(side->mesh, box, TestOwnFace, &own);
+    return own.isGood;
 }
 
-knNormalCheck knMakeNormalCheck(const knPairSide* piece, const knPairSide* other, float epsilon)
+typedef struct FaceSearch
 {
-    knNormalCheck check = {.sides = {piece, other}};
-    float radius = piece->mesh->radius;
-    check.fields[0] = knMakeFieldQuery(knFamily_Field(piece->family), piece->fragment);
-    if (other->kind == kn_sidePiece)
-    {
-        radius = fminf(radius, other->mesh->radius);
-        check.fields[1] = knMakeFieldQuery(knFamily_Field(other->family), other->fragment);
-    }
-    check.probe = PROBE_SHARE * radius;
-    check.epsilon = epsilon * radius;
-    return check;
-}
-
-// Along both bodies, away from the edge: what the two directions to the middles have in common.
-static knVec3 AwayFromEdge(const knNormalCheck* check, knVec3 p)
-{
-    knVec3 a = knNormalize(knSub(check->sides[0]->motion.start.position, p));
-    knVec3 b = knNormalize(knSub(check->sides[1]->motion.start.position, p));
-    return knNormalize(knAdd(a, b));
-}
-
-// Takes the normal of a face further in.
-static bool Replace(knNormalCheck* check, knPairContact* c)
-{
-    knVec3 p = c->contact.point;
-    knVec3 q = knAddScaled(p, check->probe, AwayFromEdge(check, p));
+    const knPairSide* own;
+    const knPairSide* other;
+    knVec3 world; // the point
+    knVec3 p;     // in the frame of the other's mesh
+    float best;   // distance to the plane, without its sign
     knFieldContact found;
-    if (!SampleFace(check->sides[1 - c->side], q, p, check->probe, &found) ||
-        !PushesInwards(check, c, found.normal))
+} FaceSearch;
+
+static bool TryFace(const knVec3 v[3], uint32_t triangle, void* user)
+{
+    (void)triangle;
+    FaceSearch* search = user;
+    knVec3 normal = FaceNormal(v);
+    float distance = knDot(normal, knSub(search->p, v[0]));
+    if (fabsf(distance) < search->best)
     {
-        return false;
+        knVec3 world = knRotate(search->other->motion.start.rotation, normal);
+        if (PushesInwards(search->own, search->world, world))
+        {
+            search->best = fabsf(distance);
+            search->found.distance = distance;
+            search->found.normal = world;
+        }
     }
-    c->contact.normal = found.normal;
-    c->contact.distance = found.distance;
     return true;
 }
 
-knNormalVerdict knNormalCheck_Judge(knNormalCheck* check, knPairContact* c)
+static bool FindFace(const knNormalCheck* check, const knPairContact* c, knFieldContact* found)
 {
-    if (PushesInwards(check, c, c->contact.normal))
+    const knPairSide* other = check->sides[1 - c->side];
+    FaceSearch search = {.own = check->sides[c->side],
+                         .other = other,
+                         .world = c->contact.point,
+                         .p = knInvTransformPoint(other->motion.start, c->contact.point),
+                         .best = check->probe};
+    knBox box = knBox_Expand((knBox){search.p, search.p}, check->probe);
+    knForEachTriangle(other->mesh, box, TryFace, &search);
+    *found = search.found;
+    return search.best < check->probe;
+}
+
+// The same for a shape, from a point away from its edges.
+static bool FindShapeFace(const knNormalCheck* check, const knPairContact* c, knFieldContact* found)
+{
+    const knPairSide* shape = check->sides[1];
+    knVec3 p = knInvTransformPoint(shape->motion.start, c->contact.point);
+    knVec3 inwards = knNormalize(knNeg(p));
+    knVec3 mine = knNormalize(knSub(check->sides[0]->motion.start.position, c->contact.point));
+    mine = knInvRotate(shape->motion.start.rotation, mine);
+    knVec3 q = knAddScaled(p, check->probe, knNormalize(knAdd(inwards, mine)));
+    knVec3 normal;
+    float distance = knShape_Distance(shape->shape, q, &normal) + knDot(normal, knSub(p, q));
+    found->distance = distance;
+    found->normal = knRotate(shape->motion.start.rotation, normal);
+    return fabsf(distance) < check->probe &&
+           PushesInwards(check->sides[0], c->contact.point, found->normal);
+}
+
+knNormalCheck knMakeNormalCheck(const knPairSide* piece, const knPairSide* other)
+{
+    knNormalCheck check = {.sides = {piece, other}};
+    float radius = piece->mesh->radius;
+    if (other->kind == kn_sidePiece)
     {
-        return kn_normalGood;
+        radius = fminf(radius, other->mesh->radius);
     }
-    if (Replace(check, c))
+    check.probe = PROBE_SHARE * radius;
+    return check;
+}
+
+bool knNormalCheck_Mend(const knNormalCheck* check, knPairContact* c)
+{
+    const knPairSide* own = check->sides[c->side];
+    // what is deep has no edge nearby, and a shape's own corners know their faces
+    if (own->kind != kn_sidePiece || fabsf(c->contact.distance) > check->probe ||
+        PushesInwards(own, c->contact.point, c->contact.normal))
     {
-        return kn_normalMended;
+        return false;
     }
-    // what has no face behind it counts once it is deep: a thin edge may look like this and must
-    // not pass
-    return c->contact.distance > -check->epsilon ? kn_normalVain : kn_normalGood;
+    knFieldContact found;
+    bool isFound = check->sides[1 - c->side]->kind == kn_sidePiece
+                       ? FindFace(check, c, &found)
+                       : FindShapeFace(check, c, &found);
+    if (isFound)
+    {
+        c->contact.normal = found.normal;
+        c->contact.distance = found.distance;
+    }
+    return isFound;
 }
