@@ -81,7 +81,7 @@ static knResult RunMatch(Match* m, knPileMethod peer)
     for (int side = 0; side < 2; ++side)
     {
         m->totals[side].shapeSeconds =
-            m->worlds[side] ? knPileWorld_ShapeSeconds(m->worlds[side]) : NAN;
+            m->worlds[side] ? knPileWorld_ShapeSeconds(m->worlds[side]) : (double)NAN;
         knDestroyPileWorld(m->worlds[side]);
         m->worlds[side] = NULL;
     }
@@ -117,7 +117,7 @@ static knResult AddRows(knBenchRun* run, const Match* m, knPileMethod peer, doub
         knBenchRow row = knBenchRun_MakeRow(run, name, metrics[i].name, metrics[i].unit);
         row.ours = metrics[i].ours;
         row.peer = metrics[i].peer;
-        row.ratio = metrics[i].isCost ? knBetterRatio(row.ours, row.peer, false) : NAN;
+        row.ratio = metrics[i].isCost ? knBetterRatio(row.ours, row.peer, false) : (double)NAN;
         snprintf(row.peerName, sizeof row.peerName, "%s", methodNames[peer]);
         snprintf(row.note, sizeof row.note, "%u steps of %g ms, averages", m->stepCount,
                  1e3 * (double)STEP_SECONDS);
