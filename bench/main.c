@@ -5,10 +5,10 @@
 #include <string.h>
 
 static const knBench* const benches[] = {
-    &knBenchArena,     &knBenchTasks,   &knBenchTopology,
-    &knBenchAssetLoad, &knBenchCook,    &knBenchFieldUpdate,
+    &knBenchArena, &knBenchTasks,       &knBenchTopology, &knBenchAssetLoad,
+    &knBenchCook,  &knBenchFieldUpdate, &knBenchModes,
 #ifdef KN_BENCH_BULLET
-    &knBenchPile,      &knBenchThreads,
+    &knBenchPile,  &knBenchThreads,
 #endif
 };
 #define BENCH_COUNT (sizeof benches / sizeof benches[0])

@@ -175,6 +175,272 @@ static void HeldModesBendASupportedPlate(void** state)
     }
 }
 
+// The surface of a lattice as an OFF file, for TetGen to fill in its own way.
+static void WriteSurface(const char* path, const int cells[3], knVec3 size)
+{
+    TetShape shape = MakeLatticeBox(cells, knMakeVec3(0.0f, 0.0f, 0.0f), size);
+    knTetMeshStore store;
+    assert_int_equal(
+        knBuildTetMesh(&store, shape.nodes, shape.nodeCount, shape.tets, shape.tetCount, NULL),
+        kn_success);
+    const knTetMesh* m = &store.mesh;
+    FILE* out = fopen(path, "wb");
+    assert_non_null(out);
+    fprintf(out, "OFF\n%u %u 0\n", shape.surfaceNodeCount, m->boundaryFaceCount);
+    for (uint32_t n = 0; n < shape.surfaceNodeCount; ++n)
+    {
+        knVec3 p = shape.nodes[n];
+        fprintf(out, "%.9g %.9g %.9g\n", (double)p.x, (double)p.y, (double)p.z);
+    }
+    for (uint32_t i = 0; i < m->boundaryFaceCount; ++i)
+    {
+        knTriangle t = knTetMesh_BoundaryTriangle(m, m->boundaryFaces[i]);
+        fprintf(out, "3 %u %u %u\n", t.v[0], t.v[1], t.v[2]);
+    }
+    assert_int_equal(fclose(out), 0);
+    knDestroyTetMeshStore(&store);
+    DestroyShape(&shape);
+}
+
+static knAsset* CookFile(const char* path, const knCookOptions* options, knCooked* cooked)
+{
+    knAsset* asset = NULL;
+    if (knCook(path, options, NULL, cooked) != kn_success ||
+        knCreateAssetInPlace(&asset, cooked->bytes, cooked->size, NULL) != kn_success)
+    {
+        fail_msg("%s: %s", path, knLastError());
+    }
+    return asset;
+}
+
+// The same mesh once more, for loads and theory.
+static void SolidOfAsset(Solid* s, const knAsset* asset)
+{
+    const knTetMesh* m = knAsset_TetMesh(asset);
+    s->shape = (TetShape){.nodeCount = m->nodeCount,
+                          .tetCount = m->tetCount,
+                          .surfaceNodeCount = m->surfaceNodeCount};
+    s->shape.nodes = Zeros(m->nodeCount, sizeof(knVec3));
+    s->shape.tets = Zeros(m->tetCount, sizeof(knTet));
+    memcpy(s->shape.nodes, m->nodes, m->nodeCount * sizeof(knVec3));
+    memcpy(s->shape.tets, m->tets, m->tetCount * sizeof(knTet));
+    OpenSolid(s, POISSON);
+    UseMetres(s);
+}
+
+static void CookedBarOfTetGenBends(void** state)
+{
+    (void)state;
+    WriteSurface("bar.off", (int[3]){24, 2, 2}, knMakeVec3(1.2f, 0.1f, 0.1f));
+    knCookOptions options = knDefaultCookOptions();
+    options.modes.rules[options.modes.ruleCount++] =
+        (knAnchorRule){kn_anchorBox, {-1.0, -1.0, -1.0, 0.001, 1.0, 1.0}};
+    knCooked cooked;
+    knAsset* asset = CookFile("bar.off", &options, &cooked);
+    knAnchors anchors;
+    assert_int_equal(knOpenAnchors(&anchors, asset), kn_success);
+    // the nodes of one end, all on the surface
+    assert_int_equal(anchors.count, 9);
+    Solid s;
+    knModeSet held, unheld;
+    SolidOfAsset(&s, asset);
+    assert_int_equal(knOpenModes(&held, asset, true), kn_success);
+    assert_int_equal(knOpenModes(&unheld, asset, false), kn_success);
+    assert_int_equal(held.modeCount, KN_DEFAULT_MODE_COUNT);
+    double length = s.size[0], height = s.size[2], x = 0.5 * length;
+    LoadPlane(&s, (int[2]){0, 2}, (double[3]){length, 0.0, height}, (knDVec3){0, 0, 1.0});
+    Sum(&held, s.forces, s.u, s.stress);
+    double theory = pow(length, 3.0) / (3.0 * Bending(&s)) + length / Shear(&s);
+    uint32_t tip = NearestNode(&s, (knDVec3){length, 0.0, 0.0});
+    AssertWithin("deflection", s.u[3 * tip + 2], theory, 0.05);
+    double stress = StressAcross(&s, s.stress, &x, height);
+    AssertWithin("stress", stress, (x - length) * 0.5 * height / Bending(&s), 0.05);
+    // the free one vibrates as Euler says: E = 1, so lambda is omega squared
+    double beta = 4.730041 / length;
+    AssertWithin("frequency", sqrt((double)unheld.eigenvalues[0]),
+                 beta * beta * height / sqrt(12.0), 0.03);
+    DestroySolid(&s);
+    knDestroyAsset(asset);
+    knDestroyCooked(&cooked);
+}
+
+static void CookedPlateOfTetGenBendsUnderItsEdges(void** state)
+{
+    (void)state;
+    // one layer of tetrahedra: no point lies inside
+    WriteSurface("plate.off", (int[3]){14, 14, 1}, knMakeVec3(0.5f, 0.5f, 0.02f));
+    knCookOptions options = knDefaultCookOptions();
+    options.modes.count = 0;
+    knCooked cooked;
+    knAsset* asset = CookFile("plate.off", &options, &cooked);
+    Solid s;
+    SolidOfAsset(&s, asset);
+    assert_int_equal(s.shape.surfaceNodeCount, s.shape.nodeCount);
+    double side = s.size[0], thickness = s.size[2];
+    FixPlane(&s, 0, 0.0, 6);
+    FixPlane(&s, 0, side, 6);
+    FixPlane(&s, 1, 0.0, 5);
+    FixPlane(&s, 1, side, 5);
+    Stored stored;
+    StoreModes(&stored, &s, true);
+    LoadPlane(&s, (int[2]){2, 0}, (double[3]){thickness, 0.0, side}, (knDVec3){0, 0, -side * side});
+    Sum(&stored.set, s.forces, s.u, s.stress);
+    PlateTheory theory = Navier(side, thickness, POISSON);
+    uint32_t low = NearestNode(&s, (knDVec3){0.5 * side, 0.5 * side, 0.0});
+    AssertWithin("deflection", -s.u[3 * low + 2], theory.deflection, 0.05);
+    double stress = 6.0 * theory.moment / (thickness * thickness);
+    AssertWithin("stress xx", s.stress[low], stress, 0.05);
+    AssertWithin("stress yy", s.stress[s.shape.nodeCount + low], stress, 0.05);
+    DestroyStored(&stored);
+    DestroySolid(&s);
+    knDestroyAsset(asset);
+    knDestroyCooked(&cooked);
+}
+
+// Eigenvalues are those of a material of E = rho = 1 in metres, so they go with one over the size
+// squared; place and size change nothing else.
+static void SizeAndPlaceOnlyScaleTheModes(void** state)
+{
+    (void)state;
+    const int cells[3] = {5, 3, 2};
+    const float scale = 0.015625f;
+    double values[2][6];
+    for (int i = 0; i < 2; ++i)
+    {
+        float f = i ? scale : 1.0f;
+        Solid s;
+        s.shape = MakeLatticeBox(cells, knMakeVec3(-7.0f * f, 3.0f * f, 0.0f),
+                                 knMakeVec3(-5.0f * f, 4.0f * f, 0.5f * f));
+        OpenSolid(&s, POISSON);
+        Stored stored;
+        StoreModes(&stored, &s, false);
+        for (int m = 0; m < 6; ++m)
+        {
+            values[i][m] = (double)stored.set.eigenvalues[m];
+        }
+        DestroyStored(&stored);
+        DestroySolid(&s);
+    }
+    for (int m = 0; m < 6; ++m)
+    {
+        double back = values[1][m] * (double)(scale * scale);
+        ASSERT_NEAR(back, values[0][m], 1e-5 * values[0][m]);
+    }
+}
+
+// A single held node lets the object swing; swinging is no mode.
+static void OneHeldNodeLeavesRotationsOut(void** state)
+{
+    (void)state;
+    Solid s;
+    MakeBoxSolid(&s, (int[3]){4, 3, 2}, knMakeVec3(1.0f, 0.7f, 0.5f), POISSON);
+    knElasticBasis rigid;
+    const uint32_t left[4] = {6, 3, 1, 0};
+    for (int held = 0; held < 4; ++held)
+    {
+        s.fixed[0] = held > 0 ? 7 : 0;
+        s.fixed[1] = held > 1 ? 7 : 0;
+        s.fixed[20] = held > 2 ? 7 : 0;
+        assert_int_equal(knMakeRigidBasis(&rigid, &s.elastic, s.fixed), kn_success);
+        assert_int_equal(rigid.count, left[held]);
+        knDestroyElasticBasis(&rigid);
+        knElasticModes modes;
+        knElasticModeOptions options = {.fixed = s.fixed, .count = 8};
+        assert_int_equal(knSolveElasticModes(&modes, &s.elastic, &options), kn_success);
+        assert_true(modes.eigenvalues[0] > 1e-3);
+        knDestroyElasticModes(&modes);
+    }
+    DestroySolid(&s);
+}
+
+static void WhatHasNoModesIsCookedWithoutAndSaysSo(void** state)
+{
+    (void)state;
+    FILE* out = fopen("two.off", "wb");
+    assert_non_null(out);
+    fprintf(out, "OFF\n8 8 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n5 0 0\n6 0 0\n5 1 0\n5 0 1\n"
+                 "3 0 2 1\n3 0 1 3\n3 1 2 3\n3 0 3 2\n3 4 6 5\n3 4 5 7\n3 5 6 7\n3 4 7 6\n");
+    assert_int_equal(fclose(out), 0);
+    knCookOptions options = knDefaultCookOptions();
+    knCooked cooked;
+    knAsset* asset = CookFile("two.off", &options, &cooked);
+    knModeSet set;
+    assert_int_equal(knOpenModes(&set, asset, false), kn_success);
+    assert_int_equal(set.modeCount, 0);
+    assert_non_null(strstr(cooked.modeNote, "parts"));
+    knDestroyAsset(asset);
+    knDestroyCooked(&cooked);
+
+    Solid s;
+    MakeBoxSolid(&s, (int[3]){12, 12, 12}, knMakeVec3(1.0f, 1.0f, 1.0f), POISSON);
+    knModeJob job = {.mesh = &s.store.mesh,
+                     .options = &options.modes,
+                     .limits = {.seconds = 0.05, .megabytes = 8192}};
+    knAssetSection section;
+    char note[KN_MAX_MESSAGE];
+    assert_int_equal(knCookModes(&job, NULL, &section, note), kn_success);
+    assert_null(section.data);
+    assert_non_null(strstr(note, "seconds"));
+    DestroySolid(&s);
+}
+
+static void AnchorRulesAreReadAndMustHoldSomething(void** state)
+{
+    (void)state;
+    knAnchorRule rule;
+    assert_int_equal(knParseAnchorRule("below=-0.5", &rule), kn_success);
+    assert_true(rule.kind == kn_anchorBelow && rule.values[0] == -0.5);
+    assert_int_equal(knParseAnchorRule("box=0,1,2,3,4,5e1", &rule), kn_success);
+    assert_true(rule.kind == kn_anchorBox && rule.values[5] == 50.0);
+    const char* const bad[] = {
+        "",        "below", "below=", "below=1x", "box=1,2,3", "above=nan", "box=0,1,2,3,4,5,6",
+        "beside=3"};
+    for (size_t i = 0; i < COUNT_OF(bad); ++i)
+    {
+        assert_int_equal(knParseAnchorRule(bad[i], &rule), kn_errorArgument);
+    }
+    Solid s;
+    MakeBoxSolid(&s, (int[3]){2, 2, 2}, knMakeVec3(1.0f, 1.0f, 1.0f), POISSON);
+    knModeOptions options = knDefaultModeOptions();
+    knAssetSection section;
+    options.ruleCount = 2;
+    options.rules[0] = (knAnchorRule){kn_anchorBelow, {0.1}};
+    options.rules[1] = (knAnchorRule){kn_anchorAbove, {0.9}};
+    assert_int_equal(knCookAnchors(&s.store.mesh, &options, NULL, &section), kn_success);
+    assert_int_equal(section.size, 18 * sizeof(uint32_t));
+    for (size_t i = 0; i < 18; ++i)
+    {
+        float y = s.shape.nodes[((const uint32_t*)section.data)[i]].y;
+        assert_true(y == 0.0f || y == 1.0f);
+    }
+    knRelease(NULL, (void*)section.data, (size_t)section.size, 1);
+    options.rules[1].values[0] = 2.0;
+    assert_int_equal(knCookAnchors(&s.store.mesh, &options, NULL, &section), kn_errorArgument);
+    options.rules[1].values[0] = -2.0;
+    assert_int_equal(knCookAnchors(&s.store.mesh, &options, NULL, &section), kn_errorArgument);
+    DestroySolid(&s);
+}
+
+static void InfoShowsModes(void** state)
+{
+    (void)state;
+    WriteSurface("box.off", (int[3]){3, 2, 2}, knMakeVec3(0.3f, 0.2f, 0.2f));
+    assert_int_equal(system(KN_COMMAND " cook box.off -o box.knap --modes 7 --poisson 0.3 "
+                                       "--anchor below=0.01 --material glass --quiet >cook.txt"),
+                     0);
+    assert_int_equal(system(KN_COMMAND " info box.knap >info.txt"), 0);
+    assert_int_equal(system("grep -q 'anchors  *12 ' info.txt && grep -q '^  modes  *7 ' info.txt "
+                            "&& grep -q 'held modes  *7 .*Hz' info.txt"),
+                     0);
+    assert_int_equal(system(KN_COMMAND
+                            " cook box.off -o none.knap --modes 0 --quiet >cook.txt && " KN_COMMAND
+                            " info none.knap >info.txt && ! grep -q modes info.txt"),
+                     0);
+    assert_int_not_equal(
+        system(KN_COMMAND " cook box.off -o bad.knap --anchor below=-9 2>error.txt"), 0);
+    assert_int_equal(system("grep -q 'holds no node' error.txt && ! test -e bad.knap"), 0);
+}
+
 int main(void)
 {
     knInitPredicates();
@@ -182,6 +448,13 @@ int main(void)
         cmocka_unit_test(HeldModesBendACantilever),
         cmocka_unit_test(FreeModesBendAThreePointBar),
         cmocka_unit_test(HeldModesBendASupportedPlate),
+        cmocka_unit_test(CookedBarOfTetGenBends),
+        cmocka_unit_test(CookedPlateOfTetGenBendsUnderItsEdges),
+        cmocka_unit_test(SizeAndPlaceOnlyScaleTheModes),
+        cmocka_unit_test(OneHeldNodeLeavesRotationsOut),
+        cmocka_unit_test(WhatHasNoModesIsCookedWithoutAndSaysSo),
+        cmocka_unit_test(AnchorRulesAreReadAndMustHoldSomething),
+        cmocka_unit_test(InfoShowsModes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

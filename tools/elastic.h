@@ -55,10 +55,18 @@ void knDestroyElasticSolver(knElasticSolver* solver);
 // Fixed entries of x are zero. x and b may be the same.
 knResult knElasticSolver_Solve(knElasticSolver* solver, const double* b, double* x);
 
-// Displacement under forces that do not depend on time, in units. What would only push the body
-// about is left out: forces are balanced by uniform acceleration, rigid motion is taken away.
-knResult knElastic_Static(const knElastic* elastic, const uint8_t* fixed, const double* forces,
-                          double* u);
+// Forces on all nodes, one load behind the other.
+typedef struct knStaticLoads
+{
+    const double* forces; // 3 * nodeCount per load
+    size_t count;
+} knStaticLoads;
+
+// Displacements under forces that do not depend on time, in units, one behind the other. What would
+// only push the body about is left out: forces are balanced by uniform acceleration, rigid motion
+// is taken away.
+knResult knElastic_Static(const knElastic* elastic, const uint8_t* fixed,
+                          const knStaticLoads* loads, double* u);
 
 // Vectors of 3 * nodeCount numbers each, orthonormal in M, with their products with M.
 typedef struct knElasticBasis
@@ -84,10 +92,6 @@ bool knElasticBasis_Append(knElasticBasis* basis, const double* x, double least)
 
 // The rigid motions that the fixed degrees of freedom allow: six of a free body.
 knResult knMakeRigidBasis(knElasticBasis* basis, const knElastic* elastic, const uint8_t* fixed);
-
-// Eigenvalues and eigenvectors (rows, ascending) of a symmetric matrix, which is destroyed. By
-// Jacobi's rotations: small matrices only.
-void knSymmetricEigen(double* matrix, uint32_t size, double* values, double* vectors);
 
 typedef struct knElasticModeOptions
 {

@@ -99,68 +99,58 @@ bool knElasticBasis_Append(knElasticBasis* basis, const double* x, double least)
     return true;
 }
 
-void knSymmetricEigen(double* a, uint32_t size, double* values, double* vectors)
+#define MOTIONS 6 // of a rigid body
+
+typedef struct Motions
 {
-    size_t n = size;
-    for (size_t i = 0; i < n * n; ++i)
+    double matrix[MOTIONS][MOTIONS]; // symmetric
+    double vectors[MOTIONS][MOTIONS];
+} Motions;
+
+// One rotation of Jacobi: makes matrix[p][q] zero.
+static void Rotate(Motions* m, int p, int q)
+{
+    double b = m->matrix[p][q];
+    double t = (m->matrix[q][q] - m->matrix[p][p]) / (2.0 * b);
+    t = (t >= 0.0 ? 1.0 : -1.0) / (fabs(t) + sqrt(t * t + 1.0));
+    double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
+    for (int k = 0; k < MOTIONS; ++k)
     {
-        vectors[i] = i % (n + 1) == 0 ? 1.0 : 0.0;
+        double x = m->matrix[k][p], y = m->matrix[k][q];
+        m->matrix[k][p] = c * x - s * y;
+        m->matrix[k][q] = s * x + c * y;
     }
-    double off = 1.0, whole = Dot(a, a, n * n);
-    for (int sweep = 0; sweep < 60 && off > 1e-30 * whole; ++sweep)
+    for (int k = 0; k < MOTIONS; ++k)
     {
-        off = 0.0;
-        for (size_t p = 0; p < n; ++p)
+        double x = m->matrix[p][k], y = m->matrix[q][k];
+        m->matrix[p][k] = c * x - s * y;
+        m->matrix[q][k] = s * x + c * y;
+        x = m->vectors[p][k];
+        y = m->vectors[q][k];
+        m->vectors[p][k] = c * x - s * y;
+        m->vectors[q][k] = s * x + c * y;
+    }
+}
+
+// Leaves the eigenvalues on the diagonal, each with its row of `vectors`.
+static void Diagonalize(Motions* m)
+{
+    double whole = Dot(&m->matrix[0][0], &m->matrix[0][0], MOTIONS * MOTIONS);
+    for (int i = 0; i < MOTIONS * MOTIONS; ++i)
+    {
+        m->vectors[i / MOTIONS][i % MOTIONS] = i % (MOTIONS + 1) == 0 ? 1.0 : 0.0;
+    }
+    for (int sweep = 0; sweep < 30; ++sweep)
+    {
+        for (int p = 0; p < MOTIONS; ++p)
         {
-            for (size_t q = p + 1; q < n; ++q)
+            for (int q = p + 1; q < MOTIONS; ++q)
             {
-                double b = a[p * n + q];
-                off += b * b;
-                if (b * b <= 1e-36 * whole)
+                if (m->matrix[p][q] * m->matrix[p][q] > 1e-32 * whole)
                 {
-                    continue;
-                }
-                double t = (a[q * n + q] - a[p * n + p]) / (2.0 * b);
-                t = (t >= 0.0 ? 1.0 : -1.0) / (fabs(t) + sqrt(t * t + 1.0));
-                double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
-                for (size_t k = 0; k < n; ++k)
-                {
-                    double x = a[k * n + p], y = a[k * n + q];
-                    a[k * n + p] = c * x - s * y;
-                    a[k * n + q] = s * x + c * y;
-                }
-                for (size_t k = 0; k < n; ++k)
-                {
-                    double x = a[p * n + k], y = a[q * n + k];
-                    a[p * n + k] = c * x - s * y;
-                    a[q * n + k] = s * x + c * y;
-                    x = vectors[p * n + k];
-                    y = vectors[q * n + k];
-                    vectors[p * n + k] = c * x - s * y;
-                    vectors[q * n + k] = s * x + c * y;
+                    Rotate(m, p, q);
                 }
             }
-        }
-    }
-    for (size_t i = 0; i < n; ++i)
-    {
-        values[i] = a[i * n + i];
-    }
-    for (size_t i = 0; i < n; ++i)
-    {
-        size_t least = i;
-        for (size_t k = i + 1; k < n; ++k)
-        {
-            least = values[k] < values[least] ? k : least;
-        }
-        double value = values[i];
-        values[i] = values[least];
-        values[least] = value;
-        for (size_t k = 0; least != i && k < n; ++k)
-        {
-            double x = vectors[i * n + k];
-            vectors[i * n + k] = vectors[least * n + k];
-            vectors[least * n + k] = x;
         }
     }
 }
@@ -183,20 +173,35 @@ static void RigidMotion(knDVec3 p, int motion, double u[3])
 
 // How much each combination of the six motions moves fixed degrees of freedom, squared.
 static void MotionOfFixed(const knElastic* elastic, const uint8_t* fixed, knDVec3 center,
-                          double moved[36])
+                          Motions* motions)
 {
-    memset(moved, 0, 36 * sizeof(double));
+    memset(motions, 0, sizeof *motions);
     for (uint32_t n = 0; fixed && n < elastic->nodeCount; ++n)
     {
-        double u[6][3];
-        for (int i = 0; fixed[n] && i < 6; ++i)
+        double u[MOTIONS][3];
+        for (int i = 0; fixed[n] && i < MOTIONS; ++i)
         {
             RigidMotion(knDSub(knElastic_Position(elastic, n), center), i, u[i]);
         }
-        for (int k = 0; fixed[n] && k < 36 * 3; ++k)
+        for (int k = 0; fixed[n] && k < MOTIONS * MOTIONS * 3; ++k)
         {
-            int axis = k / 36, i = k % 36 / 6, j = k % 6;
-            moved[6 * i + j] += fixed[n] >> axis & 1 ? u[i][axis] * u[j][axis] : 0.0;
+            int axis = k / (MOTIONS * MOTIONS), i = k / MOTIONS % MOTIONS, j = k % MOTIONS;
+            motions->matrix[i][j] += fixed[n] >> axis & 1 ? u[i][axis] * u[j][axis] : 0.0;
+        }
+    }
+}
+
+static void FillMotion(const knElastic* elastic, knDVec3 center, const double shares[MOTIONS],
+                       double* x)
+{
+    memset(x, 0, DofCount(elastic) * sizeof(double));
+    for (uint32_t n = 0; n < elastic->nodeCount; ++n)
+    {
+        for (int i = 0; i < MOTIONS; ++i)
+        {
+            double u[3];
+            RigidMotion(knDSub(knElastic_Position(elastic, n), center), i, u);
+            AddScaled(x + 3 * (size_t)n, shares[i], u, 3);
         }
     }
 }
@@ -205,27 +210,22 @@ knResult knMakeRigidBasis(knElasticBasis* basis, const knElastic* elastic, const
 {
     knBox box = knBoundingBox(elastic->mesh->nodes, elastic->mesh->nodeCount);
     knDVec3 center = knDScale(1.0 / elastic->unit, knToDouble(knBox_Center(box)));
-    double moved[36], values[6], combinations[36];
-    MotionOfFixed(elastic, fixed, center, moved);
-    knSymmetricEigen(moved, 6, values, combinations);
+    Motions motions;
+    MotionOfFixed(elastic, fixed, center, &motions);
+    Diagonalize(&motions);
     size_t n = DofCount(elastic);
     double* x = knAllocate(&elastic->allocator, n, sizeof(double));
-    knResult result = x ? knCreateElasticBasis(basis, elastic, 6) : kn_errorMemory;
-    for (int c = 0; result == kn_success && c < 6 && values[c] < 1e-10; ++c)
+    knResult result = x ? knCreateElasticBasis(basis, elastic, MOTIONS) : kn_errorMemory;
+    for (int i = 0; result == kn_success && i < MOTIONS; ++i)
     {
-        memset(x, 0, n * sizeof(double));
-        for (uint32_t node = 0; node < elastic->nodeCount; ++node)
+        // positions are floats: what is fixed on a line is so to about 1e-7
+        if (motions.matrix[i][i] < 1e-10)
         {
-            for (int i = 0; i < 6; ++i)
-            {
-                double u[3];
-                RigidMotion(knDSub(knElastic_Position(elastic, node), center), i, u);
-                AddScaled(x + 3 * (size_t)node, combinations[6 * c + i], u, 3);
-            }
+            FillMotion(elastic, center, motions.vectors[i], x);
+            knElasticBasis_Remove(basis, x);
+            knElasticBasis_Remove(basis, x);
+            knElasticBasis_Append(basis, x, 1e-9);
         }
-        knElasticBasis_Remove(basis, x);
-        knElasticBasis_Remove(basis, x);
-        knElasticBasis_Append(basis, x, 1e-9);
     }
     knRelease(&elastic->allocator, x, n, sizeof(double));
     return result;

@@ -20,6 +20,18 @@ struct knElasticSolver
     uint32_t freeCount;
 };
 
+// CHOLMOD's loops run on one thread while `levels` is 0; returns what it was.
+static int SetThreadLevels(int levels)
+{
+#if defined(KN_HAS_OPENMP)
+    int before = omp_get_max_active_levels();
+    omp_set_max_active_levels(levels);
+    return before;
+#else
+    return levels;
+#endif
+}
+
 static void Silence(int status, const char* file, int line, const char* message)
 {
     // failures are told by the status and reported in our own words
@@ -99,9 +111,6 @@ static cholmod_sparse* MakeMatrix(knElasticSolver* s, double shift)
 
 static void SetUp(knElasticSolver* s)
 {
-#if defined(KN_HAS_OPENMP)
-    omp_set_max_active_levels(0);
-#endif
     cholmod_start(&s->common);
     s->common.error_handler = Silence;
     s->common.print = 0;
@@ -117,9 +126,11 @@ static knResult Factorize(knElasticSolver* s, double shift)
     {
         return Failure(s, "the elastic solve");
     }
+    int levels = SetThreadLevels(0);
     s->factor = cholmod_analyze(a, &s->common);
     bool good =
         s->factor && cholmod_factorize(a, s->factor, &s->common) && s->common.status == CHOLMOD_OK;
+    SetThreadLevels(levels);
     cholmod_free_sparse(&a, &s->common);
     s->right = cholmod_allocate_dense(s->freeCount, 1, s->freeCount, CHOLMOD_REAL, &s->common);
     return good && s->right ? kn_success : Failure(s, "the elastic solve");
@@ -189,8 +200,11 @@ knResult knElasticSolver_Solve(knElasticSolver* s, const double* b, double* x)
             right[s->places[d]] = b[d];
         }
     }
-    if (!cholmod_solve2(CHOLMOD_A, s->factor, s->right, NULL, &s->answer, NULL, &s->work[0],
-                        &s->work[1], &s->common))
+    int levels = SetThreadLevels(0);
+    bool good = cholmod_solve2(CHOLMOD_A, s->factor, s->right, NULL, &s->answer, NULL, &s->work[0],
+                               &s->work[1], &s->common);
+    SetThreadLevels(levels);
+    if (!good)
     {
         return Failure(s, "an elastic solve");
     }

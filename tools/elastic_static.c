@@ -59,22 +59,22 @@ static knResult Refine(const knElasticSystem* s, const double* forces, double* u
     return result;
 }
 
-knResult knElastic_Static(const knElastic* elastic, const uint8_t* fixed, const double* forces,
-                          double* u)
+knResult knElastic_Static(const knElastic* elastic, const uint8_t* fixed,
+                          const knStaticLoads* loads, double* u)
 {
     const knAllocator* a = &elastic->allocator;
     size_t n = 3 * (size_t)elastic->nodeCount;
     knElasticSystem system = {0};
     double* work = knAllocate(a, 2 * n, sizeof(double));
     knResult result = work ? knCreateElasticSystem(&system, elastic, fixed) : kn_errorMemory;
-    if (result == kn_success)
+    for (size_t i = 0; result == kn_success && i < loads->count; ++i)
     {
         double* balanced = work + n;
-        memcpy(balanced, forces, n * sizeof(double));
+        memcpy(balanced, loads->forces + i * n, n * sizeof(double));
         knElasticBasis_RemoveForce(&system.rigid, balanced);
-        result = Refine(&system, balanced, u, work);
-        knDestroyElasticSystem(&system);
+        result = Refine(&system, balanced, u + i * n, work);
     }
+    knDestroyElasticSystem(&system);
     knRelease(a, work, 2 * n, sizeof(double));
     return result;
 }
