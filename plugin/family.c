@@ -124,6 +124,7 @@ void knDestroyFamily(knFamily* family)
         return;
     }
     knFamily_ReleaseEdges(family);
+    knFamily_DropTrees(family);
     knRelease(&family->allocator, family->damage, family->model->cutMesh.mesh->nodeCount,
               sizeof(float));
     knDestroySphereForest(&family->forest);
@@ -210,6 +211,12 @@ knResult knFamily_Follow(knFamily* f, const knFractureDelta* delta)
     knArena_Reset(&f->scratch);
     knFamily_UpdateEdges(f, delta);
     DropScratch(f);
+    if (f->rebuild && knSphereRebuild_Fragment(f->rebuild) == delta->parent)
+    {
+        knDestroySphereRebuild(f->rebuild);
+        f->rebuild = NULL;
+    }
+    f->mayBePoor = true;
     f->isBehind = result != kn_success;
     return result;
 }

@@ -72,5 +72,19 @@ KN_API knResult knFamily_Follow(knFamily* family, const knFractureDelta* delta);
 // The piece has left the world.
 KN_API void knFamily_Remove(knFamily* family, uint32_t fragment);
 
+typedef struct knImproveReport
+{
+    uint32_t fragment; // that is being rebuilt, or KN_NONE: no tree is poor
+    uint32_t swapped;  // that got its fresh tree in this call, or KN_NONE
+    uint32_t units;    // spent
+} knImproveReport;
+
+// Between steps, as often as there is time: gives pieces whose trees have grown poor fresh ones,
+// the poorest first, one at a time. A unit is a point that finds its place in a tree, about a
+// microsecond; the start and the end of a rebuild cannot be divided and count less than they take
+// in a large piece. What happens depends on the calls and their units alone, so it is the same on
+// every machine. May allocate; a piece that breaks meanwhile keeps the tree that it has.
+KN_API knResult knFamily_Improve(knFamily* family, uint32_t units, knImproveReport* report);
+
 // Bytes of the instance, without what the model shares.
 KN_API size_t knFamily_Bytes(const knFamily* family);

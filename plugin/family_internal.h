@@ -66,10 +66,20 @@ struct knFamily
     float* damage;       // per node, in [0, 1): by cracks that stopped
     float edgeCosine;
     bool isBehind; // cut, and not yet followed
+    // fresh trees, family_improve.c
+    knSphereRebuild* rebuild; // in progress, or null
+    uint32_t* freshTrees;     // by label: generation of the tree when it was rebuilt, or KN_NONE
+    size_t treeCapacity;
+    bool mayBePoor; // something broke since the trees were last looked at
     knMemoryTracker* tracker;
 };
 
 knResult knFamily_MakeRoom(void* family, const knFractureDelta* delta);
+
+#define KN_REBUILD_SLICE 256 // points
+
+knResult knFamily_ReserveTrees(knFamily* family, uint32_t labelCount);
+void knFamily_DropTrees(knFamily* family);
 
 // Sharp edges, family_edges.c: of the whole object; room for what a split may add; the update,
 // which cannot fail when there is room.

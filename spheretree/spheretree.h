@@ -181,6 +181,9 @@ KN_API knSphereQuality knSphereForest_Quality(const knSphereForest* forest, uint
 // A first threshold, on roots and on the ratio of reach. Bunny and plate after 1 to 30 plane
 // splits, against half-spaces 2 % deep: 0 to 55 % more visits than fresh trees, 15 to 24 % in the
 // median.
+#define KN_POOR_ROOTS                                                                              \
+    24 // more than these; a fresh tree has one, and each is a visit in every query
+#define KN_POOR_REACH 1.6f // times the fresh mean
 KN_API bool knSphereQuality_IsPoor(const knSphereQuality* quality);
 
 // A fresh tree for one fragment. Begin copies what it needs, Run may then work on any thread while
@@ -195,6 +198,13 @@ KN_API void knDestroySphereRebuild(knSphereRebuild* rebuild);
 
 // Makes no allocation and touches nothing but the job.
 KN_API void knSphereRebuild_Run(knSphereRebuild* rebuild);
+
+// The same in slices: at most so many points get their place, or one of two steps that cannot be
+// divided is done, at the start and at the end, each a few operations per point. True when nothing
+// is left to do. The result does not depend on the slices.
+KN_API bool knSphereRebuild_Step(knSphereRebuild* rebuild, uint32_t points);
+
+KN_API uint32_t knSphereRebuild_Fragment(const knSphereRebuild* rebuild);
 
 // False, and nothing changed, when the fragment has changed since Begin or Run was not called.
 KN_API bool knSphereRebuild_Commit(const knSphereRebuild* rebuild, knSphereForest* forest);

@@ -90,6 +90,10 @@ size_t knSphereBuild_Layout(knSphereBuild* build, uint32_t count, void* block);
 // Fills `order` and `parent`. Positions are finite.
 void knSphereBuild_Order(knSphereBuild* build, const knVec3* positions);
 
+// The same in slices: returns the first rank that is still to be chosen; then up to `end`.
+uint32_t knSphereBuild_BeginOrder(knSphereBuild* build, const knVec3* positions);
+void knSphereBuild_ContinueOrder(knSphereBuild* build, uint32_t rank, uint32_t end);
+
 // Fills `first`, `next` and `reach` from `order` and `parent`.
 void knSphereBuild_Link(knSphereBuild* build, const knVec3* positions);
 

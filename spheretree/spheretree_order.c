@@ -378,7 +378,7 @@ static void FillSlots(knSphereBuild* b, const knVec3* positions)
     }
 }
 
-void knSphereBuild_Order(knSphereBuild* b, const knVec3* positions)
+uint32_t knSphereBuild_BeginOrder(knSphereBuild* b, const knVec3* positions)
 {
     for (uint32_t i = 0; i < b->count; ++i)
     {
@@ -389,15 +389,25 @@ void knSphereBuild_Order(knSphereBuild* b, const knVec3* positions)
     if (b->count == 1)
     {
         Choose(b, 0, 0);
-        return;
+        return 1;
     }
     Diameter diameter = FindDiameter(b, positions);
     Choose(b, 0, SlotOf(b, diameter.a));
     Choose(b, 1, SlotOf(b, diameter.b));
-    for (uint32_t rank = 2; rank < b->count; ++rank)
+    return 2;
+}
+
+void knSphereBuild_ContinueOrder(knSphereBuild* b, uint32_t rank, uint32_t end)
+{
+    for (; rank < end; ++rank)
     {
         Choose(b, rank, b->nodes[0].bestSlot);
     }
+}
+
+void knSphereBuild_Order(knSphereBuild* b, const knVec3* positions)
+{
+    knSphereBuild_ContinueOrder(b, knSphereBuild_BeginOrder(b, positions), b->count);
 }
 
 knResult knCheckSpherePositions(const knVec3* positions, uint32_t count)

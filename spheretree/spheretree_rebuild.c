@@ -3,10 +3,6 @@
 
 #include <string.h>
 
-// A fresh tree has one root, and every root is a visit in every query.
-#define POOR_ROOTS 24
-#define POOR_RATIO 1.6f
-
 struct knSphereRebuild
 {
     knAllocator allocator;
@@ -19,6 +15,7 @@ struct knSphereRebuild
     uint32_t droppedCount;
     uint32_t fragment;
     uint32_t generation; // of the fragment when it was copied
+    uint32_t rank;       // points that have their place in the order
     bool hasRun;
 };
 
@@ -81,8 +78,8 @@ knSphereQuality knSphereForest_Quality(const knSphereForest* forest, uint32_t fr
 
 bool knSphereQuality_IsPoor(const knSphereQuality* quality)
 {
-    return quality->rootCount > POOR_ROOTS ||
-           quality->meanReach > POOR_RATIO * quality->freshMeanReach;
+    return quality->rootCount > KN_POOR_ROOTS ||
+           quality->meanReach > KN_POOR_REACH * quality->freshMeanReach;
 }
 
 static size_t Layout(knSphereRebuild* job, uint32_t kept, uint32_t dropped, unsigned char* block)
@@ -197,11 +194,42 @@ void knDestroySphereRebuild(knSphereRebuild* rebuild)
     }
 }
 
+bool knSphereRebuild_Step(knSphereRebuild* rebuild, uint32_t units)
+{
+    knSphereBuild* b = &rebuild->build;
+    if (rebuild->hasRun)
+    {
+        return true;
+    }
+    if (rebuild->rank == 0)
+    {
+        rebuild->rank = knSphereBuild_BeginOrder(b, rebuild->positions);
+    }
+    else if (rebuild->rank < b->count)
+    {
+        uint32_t left = b->count - rebuild->rank;
+        uint32_t end = rebuild->rank + (units < left ? units : left);
+        knSphereBuild_ContinueOrder(b, rebuild->rank, end);
+        rebuild->rank = end;
+    }
+    else
+    {
+        knSphereBuild_Link(b, rebuild->positions);
+        rebuild->hasRun = true;
+    }
+    return rebuild->hasRun;
+}
+
 void knSphereRebuild_Run(knSphereRebuild* rebuild)
 {
-    knSphereBuild_Order(&rebuild->build, rebuild->positions);
-    knSphereBuild_Link(&rebuild->build, rebuild->positions);
-    rebuild->hasRun = true;
+    while (!knSphereRebuild_Step(rebuild, UINT32_MAX))
+    {
+    }
+}
+
+uint32_t knSphereRebuild_Fragment(const knSphereRebuild* rebuild)
+{
+    return rebuild->fragment;
 }
 
 static uint32_t ToPoint(const knSphereRebuild* job, uint32_t rank)

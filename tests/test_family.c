@@ -109,6 +109,107 @@ static void ARemovedPieceIsNotThere(void** state)
     CloseModel(&brick);
 }
 
+static uint32_t CountPoor(const knFamily* family)
+{
+    uint32_t pieces[256], poor = 0;
+    uint32_t count = ListPieces(family, pieces, 256);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        knSphereQuality quality = knSphereForest_Quality(knFamily_Forest(family), pieces[i]);
+        poor += knSphereQuality_IsPoor(&quality);
+    }
+    return poor;
+}
+
+// Improves until nothing is poor, so many units at a time; returns the number of swaps.
+static uint32_t ImproveAll(knFamily* family, uint32_t units, uint64_t* hash)
+{
+    knImproveReport report;
+    uint32_t swaps = 0;
+    for (int i = 0; i < 100000; ++i)
+    {
+        assert_int_equal(knFamily_Improve(family, units, &report), kn_success);
+        swaps += report.swapped != KN_NONE;
+        if (report.swapped != KN_NONE)
+        {
+            knSphereFragment f = knSphereForest_Fragment(knFamily_Forest(family), report.swapped);
+            assert_int_equal(f.rootCount, 1);
+            *hash = 31 * *hash + report.swapped;
+        }
+        if (report.fragment == KN_NONE)
+        {
+            assert_int_equal(report.swapped, KN_NONE);
+            return swaps;
+        }
+    }
+    fail();
+    return 0;
+}
+
+// Poor trees are rebuilt in slices; what comes out does not depend on how large they are.
+static void PoorTreesAreRebuiltInSlices(void** state)
+{
+    (void)state;
+    TestModel plate = OpenDemoModel("plate");
+    knFamily* small = MakeFamily(&plate);
+    knFamily* large = MakeFamily(&plate);
+    uint64_t hashes[2] = {0, 0};
+    assert_int_equal(ImproveAll(small, 100, &hashes[0]), 0);
+    BreakInto(small, 30, 3);
+    BreakInto(large, 30, 3);
+    assert_true(CountPoor(small) > 0);
+    uint32_t swaps = ImproveAll(small, 37, &hashes[0]);
+    assert_true(swaps > 0);
+    assert_int_equal(ImproveAll(large, 1000000, &hashes[1]), swaps);
+    assert_true(hashes[0] == hashes[1]);
+    // roots at least are cured; a mean of reach is an estimate
+    const knSphereForest* a = knFamily_Forest(small);
+    const knSphereForest* b = knFamily_Forest(large);
+    size_t size = a->mesh->nodeCount * sizeof(uint32_t);
+    assert_memory_equal(a->links.parent, b->links.parent, size);
+    assert_memory_equal(a->links.first, b->links.first, size);
+    assert_memory_equal(a->links.reach, b->links.reach, size);
+    uint32_t pieces[256];
+    uint32_t count = ListPieces(small, pieces, 256);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        knSphereFragment f = knSphereForest_Fragment(a, pieces[i]);
+        assert_true(f.rootCount <= KN_POOR_ROOTS);
+    }
+    knDestroyFamily(small);
+    knDestroyFamily(large);
+    CloseModel(&plate);
+}
+
+// A piece that breaks while its tree is being rebuilt keeps what the break gave it.
+static void ABreakDiscardsARebuild(void** state)
+{
+    (void)state;
+    TestModel plate = OpenDemoModel("plate");
+    knFamily* family = MakeFamily(&plate);
+    BreakInto(family, 30, 3);
+    knImproveReport report;
+    do
+    {
+        assert_int_equal(knFamily_Improve(family, 300, &report), kn_success);
+    } while (report.swapped != KN_NONE);
+    uint32_t fragment = report.fragment;
+    assert_int_not_equal(fragment, KN_NONE);
+    assert_true(SplitByPlane(family, fragment, knMakeVec3(0.6f, 0.0f, 0.8f)));
+    uint64_t hash = 0;
+    ImproveAll(family, 500, &hash);
+    assert_int_equal(knSphereForest_Fragment(knFamily_Forest(family), fragment).pointCount, 0);
+    uint32_t pieces[256];
+    uint32_t count = ListPieces(family, pieces, 256);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        assert_true(knSphereForest_Fragment(knFamily_Forest(family), pieces[i]).pointCount > 0);
+    }
+    assert_int_equal(knFamily_Improve(NULL, 1, &report), kn_errorArgument);
+    knDestroyFamily(family);
+    CloseModel(&plate);
+}
+
 static void BadDefinitionsAreNamed(void** state)
 {
     (void)state;
@@ -204,6 +305,8 @@ int main(void)
         cmocka_unit_test(ASplitReachesEveryPart),
         cmocka_unit_test(AnEventIsFollowedOnce),
         cmocka_unit_test(ARemovedPieceIsNotThere),
+        cmocka_unit_test(PoorTreesAreRebuiltInSlices),
+        cmocka_unit_test(ABreakDiscardsARebuild),
         cmocka_unit_test(BadDefinitionsAreNamed),
         cmocka_unit_test(EveryAllocationFailureIsSurvived),
     };
