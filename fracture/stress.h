@@ -7,6 +7,10 @@
 // Everything is linear in the impulses: twice the impulse is twice the stress and four times the
 // energy. Nothing depends on the simulation's time step: a hit lasts the contact time, and what
 // rests is no hit but a steady load.
+//
+// A piece that yields makes a hit longer than its material alone would, and the true stress
+// smaller. Whoever knows the energy that the contact lost can tell: where `strainEnergy` is more
+// than that, every stress is to be multiplied by sqrt(lost / strainEnergy).
 
 #include "knap/cutting.h"
 #include "knap/material.h"
@@ -43,7 +47,7 @@ typedef struct knStressDef
     const struct knModeSet* modes; // for the whole object while it is whole; may be null or empty
     const uint32_t* anchors;       // nodes that are held, ascending; may be null
     uint32_t anchorCount;
-    const knMaterial* material;
+    const knMaterial* material; // but its density: that of the set counts
     const knImpact* impacts;
     uint32_t impactCount;
     bool noContactStress; // leave out the field around the point of a hit

@@ -103,9 +103,9 @@ static Push MakePush(const StressTask* task, const knImpact* impact)
     // tension counts when it reaches as far as the critical distance (K / strength)^2 / pi
     double critical =
         m->youngsModulus * m->fractureEnergy / (PI * m->tensileStrength * m->tensileStrength);
-    // and as far as the mesh can show a crack
-    double spacing = 0.5 * cbrt(fragment->mass.volume / fragment->nodeCount);
-    double radius = critical > spacing ? critical : spacing;
+    // and far enough to part the piece and not just to chip it
+    double deep = 0.04 * cbrt(fragment->mass.volume);
+    double radius = critical > deep ? critical : deep;
     return (Push){.point = impact->point,
                   .axis = knNormalize(impact->impulse),
                   .force = 0.5 * PI * impulse / duration,

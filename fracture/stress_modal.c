@@ -26,8 +26,8 @@ bool knStress_HasModes(const knStressDef* def)
 
 static double Omega(const StressTask* task, const ModalState* state, uint32_t mode)
 {
-    const knMaterial* m = task->def->material;
-    return sqrt((double)state->modes->eigenvalues[mode] * m->youngsModulus / m->density);
+    double modulus = task->def->material->youngsModulus;
+    return sqrt((double)state->modes->eigenvalues[mode] * modulus / task->def->set->density);
 }
 
 static double ShapeDot(const knModeSet* modes, uint32_t mode, const SurfacePoint* at, knVec3 v)
@@ -78,7 +78,7 @@ static double Coordinate(const StressTask* task, const ModalState* state, uint32
         if (force != 0.0)
         {
             double duration = knStress_Duration(def, &def->impacts[k]);
-            q += force / def->material->density * knStress_HalfSine(omega, duration, t);
+            q += force / def->set->density * knStress_HalfSine(omega, duration, t);
         }
     }
     return q;

@@ -180,7 +180,7 @@ static void FactorSlow(Ritz* ritz)
 {
     const knMaterial* m = ritz->task->def->material;
     double size = ritz->frame.scale[0];
-    FactorStep(ritz, 1e-7 * m->youngsModulus / (m->density * size * size), 1.0);
+    FactorStep(ritz, 1e-7 * m->youngsModulus / (ritz->task->def->set->density * size * size), 1.0);
 }
 
 // Period of the motion that the hits set off, from the shape of the slow answer (Rayleigh).
