@@ -18,11 +18,18 @@ knTransform knMotion_At(const knMotion* motion, float time)
     return t;
 }
 
-// How fast a body's points can move along a direction by turning, for points this far from its
-// centre.
-static double TurnRate(knVec3 turn, knDVec3 n, double radius)
+// The time in which a gap is used up at a speed that may itself grow; above 1 for never.
+static double TimeToUse(double room, double speed, double growth)
 {
-    return knDLength(knDCross(n, knToDouble(turn))) * radius;
+    double root = speed * speed + 2.0 * growth * room;
+    double below = speed + sqrt(root > 0.0 ? root : 0.0);
+    return below > 0.0 ? 2.0 * room / below : 2.0;
+}
+
+// Turning bends the way of a point by at most this: what its speed along any direction can gain.
+static double Bend(knVec3 turn, double radius)
+{
+    return (double)knLengthSquared(turn) * radius;
 }
 
 // What one pair of convex parts needs at every step.
@@ -70,7 +77,33 @@ static void MeasurePlane(const knShape* plane, knTransform at, const knVec3 a[3]
     gap->pointB = knDSub(gap->pointA, knDScale(gap->bound, gap->normal));
 }
 
-static void MeasureAt(const Pair* pair, double t, knGap* gap)
+// A point's speed along a direction by the turning of its body.
+static double TurnSpeed(knVec3 turn, knVec3 arm, knDVec3 n)
+{
+    return knDDot(n, knToDouble(knCross(turn, arm)));
+}
+
+// Over all points of the two parts: corners decide.
+static double SpeedAlong(const Pair* pair, const knGap* gap, const knVec3* a, const knVec3* b,
+                         knTransform atA, knTransform atB)
+{
+    const knSweep* s = pair->sweep;
+    double most = -DBL_MAX, mostB = -DBL_MAX;
+    for (int i = 0; i < 3; ++i)
+    {
+        knVec3 turnA = s->motionA.turn, turnB = s->motionB.turn;
+        most = fmax(most, -TurnSpeed(turnA, knSub(a[i], atA.position), gap->normal));
+        mostB = b ? fmax(mostB, TurnSpeed(turnB, knSub(b[i], atB.position), gap->normal)) : mostB;
+    }
+    if (!b)
+    {
+        mostB = knDLength(knDCross(gap->normal, knToDouble(s->motionB.turn))) * pair->radiusB;
+    }
+    return most + mostB - knDDot(gap->normal, knToDouble(s->move));
+}
+
+// Also the highest speed at which the two come nearer along the normal, at this time.
+static double MeasureAt(const Pair* pair, double t, knGap* gap)
 {
     const knSweep* s = pair->sweep;
     knTransform atA = knMotion_At(&s->motionA, (float)t), atB = knMotion_At(&s->motionB, (float)t);
@@ -83,11 +116,12 @@ static void MeasureAt(const Pair* pair, double t, knGap* gap)
     if (!pair->b && s->shape->kind == kn_shapePlane)
     {
         MeasurePlane(s->shape, atB, a, gap);
-        return;
+        return SpeedAlong(pair, gap, a, NULL, atA, atB);
     }
     knConvex partA = knMakeConvexPoints(a, 3);
     knConvex partB = pair->b ? knMakeConvexPoints(b, 3) : knMakeConvexShape(s->shape, atB);
     knMeasureGap(&partA, &partB, gap);
+    return SpeedAlong(pair, gap, a, pair->b ? b : NULL, atA, atB);
 }
 
 static bool IsApproaching(const Pair* pair, const knGap* gap, double t)
@@ -155,19 +189,17 @@ void knSweep_TryPair(knSweep* s, uint32_t triangleA, const knVec3* corners, uint
                      double from)
 {
     Pair pair = MakePair(s, triangleA, corners);
+    double growth = Bend(s->motionA.turn, pair.radiusA) + Bend(s->motionB.turn, pair.radiusB);
     double t = from;
     for (int i = 0; i < MAX_ROUNDS && t < s->best; ++i)
     {
         knGap gap;
-        MeasureAt(&pair, t, &gap);
+        double speed = MeasureAt(&pair, t, &gap);
         double room = gap.bound - s->rounding;
         if (gap.distance <= 0.0 || (room < -s->tolerance && t <= 0.0))
         {
             return; // they overlap from the start: the ordinary query has them
         }
-        double rate = -knDDot(gap.normal, knToDouble(s->move)) +
-                      TurnRate(s->motionA.turn, gap.normal, pair.radiusA) +
-                      TurnRate(s->motionB.turn, gap.normal, pair.radiusB);
         bool isClose = room <= s->tolerance;
         if ((isClose && IsApproaching(&pair, &gap, t)) || i == MAX_ROUNDS - 1)
         {
@@ -181,12 +213,8 @@ void knSweep_TryPair(knSweep* s, uint32_t triangleA, const knVec3* corners, uint
             }
             return;
         }
-        if (rate <= 0.0)
-        {
-            return;
-        }
         // to half the tolerance: at the touch itself there is no direction
-        t += fmax(room - 0.5 * s->tolerance, 0.25 * s->tolerance) / rate;
+        t += TimeToUse(fmax(room - 0.5 * s->tolerance, 0.25 * s->tolerance), speed, growth);
     }
 }
 
@@ -223,9 +251,14 @@ static double NodeTime(const knSweep* s, const knMeshNode* a, const knMeshNode* 
     Ball x = BallAround(a), y = BallAround(b);
     knVec3 apart = knSub(knTransformPoint(s->motionA.start, x.center),
                          knTransformPoint(s->motionB.start, y.center));
-    double growth = (double)(knLength(s->motionA.turn) * knLength(x.center) +
-                             knLength(s->motionB.turn) * knLength(y.center));
-    return BallTime(apart, s->move, (double)(x.radius + y.radius) + s->tolerance, growth);
+    knVec3 armA = knRotate(s->motionA.start.rotation, x.center);
+    knVec3 armB = knRotate(s->motionB.start.rotation, y.center);
+    knVec3 move =
+        knAdd(s->move, knSub(knCross(s->motionA.turn, armA), knCross(s->motionB.turn, armB)));
+    // half of it, for times up to 1
+    double growth = 0.5 * (Bend(s->motionA.turn, (double)knLength(x.center)) +
+                           Bend(s->motionB.turn, (double)knLength(y.center)));
+    return BallTime(apart, move, (double)(x.radius + y.radius) + s->tolerance, growth);
 }
 
 static void TryLeaves(knSweep* s, const knMeshNode* a, const knMeshNode* b, double from)
@@ -306,8 +339,8 @@ static double ShapeTime(const knSweep* s, const knMeshNode* node)
     for (int i = 0; i < SHAPE_ROUNDS && t < s->best; ++i)
     {
         knTransform atB = knMotion_At(&s->motionB, (float)t);
-        knVec3 p = knTransformPoint(knMotion_At(&s->motionA, (float)t), ball.center);
-        knVec3 gradient;
+        knTransform atA = knMotion_At(&s->motionA, (float)t);
+        knVec3 p = knTransformPoint(atA, ball.center), gradient;
         double room = (double)knShape_Distance(s->shape, knInvTransformPoint(atB, p), &gradient) -
                       (double)ball.radius - s->tolerance;
         if (room <= 0.0)
@@ -315,41 +348,38 @@ static double ShapeTime(const knSweep* s, const knMeshNode* node)
             return t;
         }
         knDVec3 n = knToDouble(knRotate(atB.rotation, gradient));
-        double arm = (double)(knDistance(p, atB.position) + knLength(s->move));
-        double rate = -knDDot(n, knToDouble(s->move)) +
-                      TurnRate(s->motionA.turn, n, (double)knLength(ball.center)) +
-                      (double)knLength(s->motionB.turn) * arm;
-        if (rate <= 0.0)
-        {
-            return 2.0;
-        }
-        t += room / rate;
+        double far = (double)(knDistance(p, atB.position) + knLength(s->move));
+        knVec3 arm = knSub(p, atA.position);
+        double speed = -knDDot(n, knToDouble(knAdd(s->move, knCross(s->motionA.turn, arm)))) +
+                       (double)knLength(s->motionB.turn) * far;
+        t += TimeToUse(room, speed, Bend(s->motionA.turn, (double)knLength(ball.center)));
     }
     return t;
 }
 
 void knSweep_RunShape(knSweep* s)
 {
-    uint32_t stack[KN_TREE_STACK];
+    Visit stack[KN_TREE_STACK];
     int depth = 0;
-    stack[depth++] = 0;
+    stack[depth++] = (Visit){0, 0, ShapeTime(s, &s->a->nodes[0])};
     while (depth > 0)
     {
-        uint32_t index = stack[--depth];
-        const knMeshNode* node = &s->a->nodes[index];
-        double from = ShapeTime(s, node);
-        if (from >= s->best)
+        Visit v = stack[--depth];
+        const knMeshNode* node = &s->a->nodes[v.a];
+        if (v.time >= s->best)
         {
             continue;
         }
         for (uint32_t i = 0; i < node->count; ++i)
         {
-            knSweep_TryPair(s, s->a->order[node->first + i], NULL, s->otherId, from);
+            knSweep_TryPair(s, s->a->order[node->first + i], NULL, s->otherId, v.time);
         }
         if (node->count == 0)
         {
-            stack[depth++] = node->first;
-            stack[depth++] = index + 1;
+            Visit left = {v.a + 1, 0, ShapeTime(s, &s->a->nodes[v.a + 1])};
+            Visit right = {node->first, 0, ShapeTime(s, &s->a->nodes[node->first])};
+            stack[depth++] = left.time <= right.time ? right : left;
+            stack[depth++] = left.time <= right.time ? left : right;
         }
     }
 }
