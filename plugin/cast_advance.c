@@ -152,6 +152,25 @@ static double Separation(knVec3 n, const knVec3 above[3], const knVec3 below[3])
     return (double)low - (double)high;
 }
 
+// Along the normal of the best touch so far, as from the start.
+static bool IsPairLater(const Pair* pair, double growth)
+{
+    const knSweep* s = pair->sweep;
+    if (s->triangleA == KN_NONE || !pair->b)
+    {
+        return false;
+    }
+    knVec3 a[3], b[3];
+    for (int i = 0; i < 3; ++i)
+    {
+        a[i] = knTransformPoint(s->motionA.start, pair->a[i]);
+        b[i] = knTransformPoint(s->motionB.start, pair->b[i]);
+    }
+    double room = Separation(knToFloat(s->gap.normal), a, b);
+    double speed = SpeedAlong(pair, &s->gap, a, b, s->motionA.start, s->motionB.start);
+    return room > 0.0 && TimeToUse(room + 0.5 * s->tolerance, speed, growth) >= s->best;
+}
+
 // At a touch the way between two points is mostly rounding, and beside an edge inside a flat face
 // it leans: the normal of a face that parts the two as well is better.
 static void PreferFace(const Pair* pair, double t, knGap* gap)
@@ -191,6 +210,10 @@ void knSweep_TryPair(knSweep* s, uint32_t triangleA, const knVec3* corners, uint
     Pair pair = MakePair(s, triangleA, corners);
     double growth = Bend(s->motionA.turn, pair.radiusA) + Bend(s->motionB.turn, pair.radiusB);
     double t = from;
+    if (IsPairLater(&pair, growth))
+    {
+        return;
+    }
     for (int i = 0; i < MAX_ROUNDS && t < s->best; ++i)
     {
         knGap gap;
@@ -261,6 +284,36 @@ static double NodeTime(const knSweep* s, const knMeshNode* a, const knMeshNode* 
     return BallTime(apart, move, (double)(x.radius + y.radius) + s->tolerance, growth);
 }
 
+// Half of a box's size along a direction of the world.
+static float Reach(const knMeshNode* node, knQuat rotation, knVec3 n)
+{
+    knVec3 d = knInvRotate(rotation, n), e = knBox_Extent(node->box);
+    return 0.5f * (fabsf(d.x) * e.x + fabsf(d.y) * e.y + fabsf(d.z) * e.z);
+}
+
+// Along the normal of the best touch so far: what lies flat beside it is not earlier.
+static bool IsNotEarlier(const knSweep* s, const knMeshNode* a, const knMeshNode* b)
+{
+    if (s->triangleA == KN_NONE)
+    {
+        return false;
+    }
+    const knMotion *ma = &s->motionA, *mb = &s->motionB;
+    knVec3 n = knToFloat(s->gap.normal);
+    Ball x = BallAround(a), y = BallAround(b);
+    knVec3 armA = knRotate(ma->start.rotation, x.center);
+    knVec3 armB = knRotate(mb->start.rotation, y.center);
+    float room = knDot(n, knAdd(ma->start.position, armA)) - Reach(a, ma->start.rotation, n);
+    room -= knDot(n, knAdd(mb->start.position, armB)) + Reach(b, mb->start.rotation, n);
+    float speed = -knDot(n, knAdd(s->move, knCross(ma->turn, armA))) +
+                  knDot(n, knCross(mb->turn, armB)) + knLength(knCross(n, ma->turn)) * x.radius +
+                  knLength(knCross(n, mb->turn)) * y.radius;
+    double growth = Bend(ma->turn, (double)(knLength(x.center) + x.radius)) +
+                    Bend(mb->turn, (double)(knLength(y.center) + y.radius));
+    return room > 0.0f &&
+           TimeToUse((double)room + 0.5 * s->tolerance, (double)speed, growth) >= s->best;
+}
+
 static void TryLeaves(knSweep* s, const knMeshNode* a, const knMeshNode* b, double from)
 {
     for (uint32_t i = 0; i < a->count; ++i)
@@ -314,11 +367,11 @@ void knSweep_RunMeshes(knSweep* s)
     while (depth > 0)
     {
         Visit v = stack[--depth];
-        if (v.time >= s->best - 0.5 * s->tolerance / speed)
+        const knMeshNode *a = &s->a->nodes[v.a], *b = &s->b->nodes[v.b];
+        if (v.time >= s->best - 0.5 * s->tolerance / speed || IsNotEarlier(s, a, b))
         {
             continue;
         }
-        const knMeshNode *a = &s->a->nodes[v.a], *b = &s->b->nodes[v.b];
         if (a->count > 0 && b->count > 0)
         {
             TryLeaves(s, a, b, v.time);
@@ -361,12 +414,13 @@ void knSweep_RunShape(knSweep* s)
 {
     Visit stack[KN_TREE_STACK];
     int depth = 0;
+    double speed = (double)knLength(s->move) + 1e-9;
     stack[depth++] = (Visit){0, 0, ShapeTime(s, &s->a->nodes[0])};
     while (depth > 0)
     {
         Visit v = stack[--depth];
         const knMeshNode* node = &s->a->nodes[v.a];
-        if (v.time >= s->best)
+        if (v.time >= s->best - 0.5 * s->tolerance / speed)
         {
             continue;
         }

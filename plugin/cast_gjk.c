@@ -234,7 +234,7 @@ void knMeasureGap(const knConvex* a, const knConvex* b, knGap* gap)
         Finish(&s, v, gap);
         // the plane through this corner at a right angle to v parts the two
         gap->bound = along / sqrt(v2);
-        if (v2 - along <= 1e-10 * v2 || IsKnown(&s, c.w))
+        if (v2 - along <= 1e-10 * v2 + 1e-7 * sqrt(scale2 * v2) || IsKnown(&s, c.w))
         {
             return;
         }

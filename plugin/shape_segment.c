@@ -3,14 +3,14 @@
 
 // A feature of a shape against the field of a piece: a ball that moves along a segment or a rim.
 // The way is cut to the piece's box and halved where a sphere around a part can touch; what is left
-// are samples with their distances, in order. Every stretch in contact gives its deepest point,
-// refined, and its two ends, so that a capsule that lies has two contacts and not one that jumps.
+// are samples with their distances, in order, among them all that can have a touch beside them.
+// Every stretch gives its deepest point, refined, and its two ends, so that a capsule that lies has
+// two contacts and not one that jumps.
 
 #define MAX_SAMPLES 64
 #define MAX_TESTS   160 // of parts
-#define PARTS       32  // of the way; finer where only the sphere touches
-#define FINEST      256
-#define REFINEMENTS 10
+#define PARTS       32  // of the way at most
+#define REFINEMENTS 12
 
 typedef struct Way
 {
@@ -43,15 +43,15 @@ static float RadiusAt(const Way* way, float t)
     return way->feature->radiusA + t * (way->feature->radiusB - way->feature->radiusA);
 }
 
-// Distance of the ball's surface; false when it is further than the margin.
-static bool Measure(const Way* way, float t, float* distance, knVec3* normal)
+// Distance of the ball's surface; false when it is further than the reach.
+static bool Measure(const Way* way, float t, float reach, float* distance, knVec3* normal)
 {
     knShapeRun* run = way->run;
     knVec3 p = PointAt(way, t);
     float radius = RadiusAt(way, t);
     knFieldContact contact;
     if (!knFieldQuery_Penetration(&run->field, p, &contact) &&
-        !knFieldQuery_Distance(&run->field, p, radius + run->margin, &contact))
+        !knFieldQuery_Distance(&run->field, p, radius + reach, &contact))
     {
         return false;
     }
@@ -99,6 +99,8 @@ static uint32_t TakeSamples(const Way* way, float begin, float end, Sample* samp
     float stack[32][2];
     int depth = 0;
     uint32_t count = 0;
+    // a ball cannot pass between samples nearer than its radius
+    float part = fmaxf((end - begin) / PARTS, 0.5f * RadiusAt(way, 0.5f) / way->length);
     stack[depth][0] = 0.5f * (begin + end);
     stack[depth++][1] = 0.5f * (end - begin);
     for (int tests = 0; tests < MAX_TESTS && depth > 0 && count < MAX_SAMPLES; ++tests)
@@ -112,12 +114,13 @@ static uint32_t TakeSamples(const Way* way, float begin, float end, Sample* samp
             continue;
         }
         Sample s = {.t = t, .half = half};
-        bool isLeaf = 2.0f * half * PARTS <= end - begin;
-        if (isLeaf && Measure(way, t, &s.distance, &s.normal) && s.distance < run->margin)
+        float reach = run->margin + half * way->length;
+        bool isLeaf = 2.0f * half <= part;
+        if (isLeaf && Measure(way, t, reach, &s.distance, &s.normal))
         {
             samples[count++] = s;
         }
-        else if (2.0f * half * FINEST > end - begin && depth + 2 <= 32)
+        else if (!isLeaf && depth + 2 <= 32)
         {
             stack[depth][0] = t + 0.5f * half;
             stack[depth++][1] = 0.5f * half;
@@ -131,7 +134,7 @@ static uint32_t TakeSamples(const Way* way, float begin, float end, Sample* samp
 static void Emit(const Way* way, const Sample* s, uint32_t id)
 {
     knShapeRun* run = way->run;
-    if (run->isStopped)
+    if (run->isStopped || !(s->distance < run->margin))
     {
         return;
     }
@@ -141,23 +144,34 @@ static void Emit(const Way* way, const Sample* s, uint32_t id)
     knShapeRun_AddFeature(run, p, &contact, id, isPoint ? kn_contactPoint : kn_contactEdge);
 }
 
-// Towards the deepest point nearby, by halving steps.
+// How the distance changes along the way.
+static float Slope(const Way* way, const Sample* s)
+{
+    float growth = way->feature->radiusB - way->feature->radiusA;
+    if (way->feature->rimRadius > 0.0f)
+    {
+        float angle = 6.2831853f * s->t;
+        knVec3 tangent = knAddScaled(knScale(-sinf(angle), way->u), cosf(angle), way->w);
+        return knDot(s->normal, tangent);
+    }
+    return knDot(s->normal, knSub(way->b, way->a)) - growth;
+}
+
+// Towards the deepest point nearby: downhill by halving steps.
 static Sample Refine(const Way* way, Sample s)
 {
     float step = s.half;
+    float reach = way->run->margin + s.half * way->length;
     bool isRim = way->feature->rimRadius > 0.0f;
-    for (int i = 0; i < REFINEMENTS; ++i)
+    for (int i = 0; i < REFINEMENTS && step * way->length > 0.02f * way->run->epsilon; ++i)
     {
-        for (int sign = -1; sign <= 1; sign += 2)
+        Sample tried = s;
+        tried.t = Slope(way, &s) > 0.0f ? s.t - step : s.t + step;
+        tried.t = isRim ? tried.t : fminf(fmaxf(tried.t, 0.0f), 1.0f);
+        if (Measure(way, tried.t, reach, &tried.distance, &tried.normal) &&
+            tried.distance < s.distance)
         {
-            Sample tried = s;
-            tried.t = s.t + (float)sign * step;
-            tried.t = isRim ? tried.t : fminf(fmaxf(tried.t, 0.0f), 1.0f);
-            if (Measure(way, tried.t, &tried.distance, &tried.normal) &&
-                tried.distance < s.distance)
-            {
-                s = tried;
-            }
+            s = tried;
         }
         step *= 0.5f;
     }
@@ -169,8 +183,33 @@ static Sample EndOf(const Way* way, Sample s, float sign)
 {
     Sample end = s;
     end.t = fminf(fmaxf(s.t + sign * s.half, 0.0f), 1.0f);
-    bool found = Measure(way, end.t, &end.distance, &end.normal);
-    return found && end.distance < way->run->margin ? end : s;
+    bool found = Measure(way, end.t, way->run->margin, &end.distance, &end.normal);
+    return found ? end : s;
+}
+
+// The first and the last sample in contact; both the deepest when it is the only one. All of a rim
+// has no ends: two points beside the deepest hold it as well.
+static void FindEnds(const Way* way, const Sample* samples, uint32_t count, uint32_t best,
+                     Sample ends[2])
+{
+    const Sample *first = &samples[0], *last = &samples[count - 1];
+    if (way->feature->rimRadius > 0.0f && last->t + last->half - first->t + first->half > 0.99f)
+    {
+        ends[0] = samples[(best + count / 3) % count];
+        ends[1] = samples[(best + 2 * count / 3) % count];
+        return;
+    }
+    uint32_t low = 0, high = count - 1;
+    while (low < best && !(samples[low].distance < way->run->margin))
+    {
+        ++low;
+    }
+    while (high > best && !(samples[high].distance < way->run->margin))
+    {
+        --high;
+    }
+    ends[0] = EndOf(way, samples[low], -1.0f);
+    ends[1] = EndOf(way, samples[high], 1.0f);
 }
 
 static void EmitStretch(const Way* way, const Sample* samples, uint32_t count, uint32_t id)
@@ -181,13 +220,12 @@ static void EmitStretch(const Way* way, const Sample* samples, uint32_t count, u
         best = samples[i].distance < samples[best].distance ? i : best;
     }
     Sample deepest = Refine(way, samples[best]);
-    Sample ends[2] = {EndOf(way, samples[0], -1.0f), EndOf(way, samples[count - 1], 1.0f)};
-    // all of a rim has no ends: three points hold it as well
-    if (way->feature->rimRadius > 0.0f && count >= PARTS)
+    if (!(deepest.distance < way->run->margin))
     {
-        ends[0] = samples[(best + count / 3) % count];
-        ends[1] = samples[(best + 2 * count / 3) % count];
+        return;
     }
+    Sample ends[2];
+    FindEnds(way, samples, count, best, ends);
     bool isApart[2];
     for (uint32_t i = 0; i < 2; ++i)
     {
@@ -212,7 +250,7 @@ static void TestBall(const Way* way, uint32_t id)
     Sample s = {0};
     knShapeRun* run = way->run;
     if (knFieldQuery_SphereTest(&run->field, way->a, way->feature->radiusA + run->margin) &&
-        Measure(way, 0.0f, &s.distance, &s.normal) && s.distance < run->margin)
+        Measure(way, 0.0f, run->margin, &s.distance, &s.normal))
     {
         Emit(way, &s, 4 * id);
     }

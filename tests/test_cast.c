@@ -4,6 +4,12 @@
 #include "knap/random.h"
 #include "pieces.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+#define EFFORT 1
+#else
+#define EFFORT 5
+#endif
+
 #define MAX_PIECES 32
 
 static TestModel bunnyModel;
@@ -187,7 +193,7 @@ static void RaysEqualBruteForce(void** state)
     {
         const knPieceMesh* m = &meshes[i];
         knPieceSurface s = Surface(pieces[i]);
-        for (int k = 0; k < 10000 / (int)pieceCount + 1; ++k)
+        for (int k = 0; k < EFFORT * 2000 / (int)pieceCount + 1; ++k)
         {
             float far = k % 5 == 0 ? 0.5f : 3.0f;
             knVec3 from = knScale(far * m->radius, knRandom_UnitVec3(&random));
@@ -230,7 +236,7 @@ static void RaysEqualBruteForce(void** state)
             }
         }
     }
-    assert_true(hits > 2000 && hits < 9000);
+    assert_true(hits > EFFORT * 400 && hits < EFFORT * 1800);
     assert_int_equal(mismatches, 0);
 }
 
@@ -239,7 +245,7 @@ static void InsideIsWhereTheFieldSaysSo(void** state)
     (void)state;
     knRandom random = knMakeRandom(8);
     int inside = 0;
-    for (int i = 0; i < 20000; ++i)
+    for (int i = 0; i < EFFORT * 4000; ++i)
     {
         uint32_t k = knRandom_Below(&random, pieceCount);
         knVec3 p = knRandom_InBox(&random, meshes[k].nodes[0].box);
@@ -254,7 +260,7 @@ static void InsideIsWhereTheFieldSaysSo(void** state)
             assert_true(knClosestToPoint(&meshes[k], p, 1e-5f, &closest));
         }
     }
-    assert_true(inside > 3000);
+    assert_true(inside > EFFORT * 600);
 }
 
 // Nearest point of a triangle: the plane's foot or the nearest of a fine row of points on each
@@ -317,7 +323,7 @@ static void BallsStopWhereTheyTouch(void** state)
     (void)state;
     knRandom random = knMakeRandom(10);
     int hits = 0;
-    for (int i = 0; i < 120; ++i)
+    for (int i = 0; i < EFFORT * 20; ++i)
     {
         const knPieceMesh* m = &meshes[knRandom_Below(&random, pieceCount)];
         float radius = knRandom_Range(&random, 0.01f, 0.6f) * m->radius;
@@ -355,7 +361,7 @@ static void BallsStopWhereTheyTouch(void** state)
                         DistanceByForce(m, knLerp(from, to, (float)t)) - (double)radius > -1e-7);
         }
     }
-    assert_true(hits > 30 && hits < 118);
+    assert_true(hits > EFFORT * 5 && hits < EFFORT * 20);
 }
 
 // The least distance of a shape's surface to the mesh, by points of the mesh's triangles.
@@ -409,7 +415,7 @@ static void ShapesStopBeforeTheyEnter(void** state)
                          knMakeHullShape(&hull),
                          knMakeHullShape(&round)};
     int hits = 0;
-    for (int i = 0; i < 72; ++i)
+    for (int i = 0; i < EFFORT * 12; ++i)
     {
         const knPieceMesh* m = &meshes[knRandom_Below(&random, pieceCount)];
         const knShape* shape = &shapes[i % 6];
@@ -438,7 +444,7 @@ static void ShapesStopBeforeTheyEnter(void** state)
             assert_true(knDot(hit.normal, knSub(to, from)) < 1e-3f * knDistance(from, to));
         }
     }
-    assert_true(hits > 30 && hits < 72);
+    assert_true(hits > EFFORT * 4 && hits < EFFORT * 12);
     knDestroyHull(&hull);
     knDestroyHull(&round);
 }
