@@ -68,22 +68,24 @@ static bool IsFirstOf(const Event* event, uint32_t tet, uint32_t point)
     return found;
 }
 
+static uint32_t StarSize(const knCutMesh* c, uint32_t node)
+{
+    return c->nodeTetStarts[node + 1] - c->nodeTetStarts[node];
+}
+
 static uint32_t ListCrossed(const Event* event, uint32_t* tets)
 {
     const knCutMesh* c = event->set->cutMesh;
     uint32_t count = 0;
     for (uint32_t p = event->firstPoint; p < event->store->pointCount; ++p)
     {
-        uint32_t node = event->mesh->edges[event->store->points[p].edge].v[0];
+        const uint32_t* v = event->mesh->edges[event->store->points[p].edge].v;
+        uint32_t node = StarSize(c, v[0]) < StarSize(c, v[1]) ? v[0] : v[1];
         for (uint32_t k = c->nodeTetStarts[node]; k < c->nodeTetStarts[node + 1]; ++k)
         {
             if (IsFirstOf(event, c->nodeTets[k], p))
             {
-                if (tets)
-                {
-                    tets[count] = c->nodeTets[k];
-                }
-                count += 1;
+                tets[count++] = c->nodeTets[k];
             }
         }
     }
@@ -102,25 +104,43 @@ static bool OwnsPoints(const Event* event)
     return owns;
 }
 
+// A crossed tetrahedron has two nodes of the piece at least.
+static size_t CrossedLimit(const Event* event)
+{
+    size_t sum = 0;
+    for (uint32_t i = event->firstNode; i < event->endNode; ++i)
+    {
+        sum += StarSize(event->set->cutMesh, event->set->nodes[i]);
+    }
+    return sum / 2 + 1;
+}
+
 static knResult FillDelta(const Event* event, knArena* arena, knFractureDelta* delta)
 {
     uint32_t nodeCount = event->endNode - event->firstNode;
     uint32_t fragmentCount = ListFragments(event, NULL);
-    uint32_t crossedCount = ListCrossed(event, NULL);
     uint32_t* fragments = knArena_Allocate(arena, fragmentCount, sizeof(uint32_t));
     uint32_t* nodes = knArena_Allocate(arena, nodeCount, sizeof(uint32_t));
-    uint32_t* tets = knArena_Allocate(arena, (size_t)crossedCount + 1, sizeof(uint32_t));
     size_t mark = knArena_Mark(arena);
+    uint32_t* tets = knArena_Allocate(arena, CrossedLimit(event), sizeof(uint32_t));
+    if (!fragments || !nodes || !tets)
+    {
+        return kn_errorMemory;
+    }
+    uint32_t crossedCount = ListCrossed(event, tets);
+    // gives back what the limit was too high; the same place, as nothing came in between
+    knArena_Rewind(arena, mark);
+    tets = knArena_Allocate(arena, (size_t)crossedCount + 1, sizeof(uint32_t));
+    mark = knArena_Mark(arena);
     size_t most = nodeCount > crossedCount ? nodeCount : crossedCount;
     uint32_t* scratch = knArena_Allocate(arena, most, sizeof(uint32_t));
-    if (!fragments || !nodes || !tets || !scratch)
+    if (!tets || !scratch)
     {
         return kn_errorMemory;
     }
     ListFragments(event, fragments);
     memcpy(nodes, event->set->nodes + event->firstNode, nodeCount * sizeof(uint32_t));
     knCut_SortNumbers(nodes, nodeCount, scratch);
-    ListCrossed(event, tets);
     knCut_SortNumbers(tets, crossedCount, scratch);
     knArena_Rewind(arena, mark);
     *delta = (knFractureDelta){.parent = delta->parent,

@@ -271,11 +271,24 @@ static void AddOldPart(Plan* plan, uint32_t tet, uint32_t slot)
         mask |= (uint8_t)((other == component) << i);
         crossed |= other != component && other != KN_NONE;
     }
-    if (!crossed && v[FirstCorner(mask)] == plan->nodes[slot])
+    if (crossed || v[FirstCorner(mask)] != plan->nodes[slot])
     {
-        CutTet t = LoadTet(plan, tet);
+        return;
+    }
+    CutTet t = LoadTet(plan, tet);
+    if (t.cut->planeCount > 1)
+    {
         knTetRegion region;
         AddRegion(plan, &t, mask, component, &region);
+        return;
+    }
+    knMoments small = {0};
+    double least = 0.5;
+    bool isSmall = SmallPart(&t, &small, &least) == mask;
+    AddScaled(&plan->moments[component].sums, isSmall ? 1.0 : -1.0, &small);
+    if (!isSmall)
+    {
+        AddScaled(&plan->moments[component].sums, 1.0, &plan->cutMesh->tetMoments[tet]);
     }
 }
 

@@ -47,6 +47,13 @@ static uint32_t CountEdges(const knFamily* f)
     return count;
 }
 
+static void ReleasePool(knFamily* f, knPieceEdge** pool, size_t* capacity)
+{
+    knRelease(&f->allocator, *pool, *capacity, sizeof(knPieceEdge));
+    *pool = NULL;
+    *capacity = 0;
+}
+
 knResult knFamily_ReserveEdges(knFamily* f, const knFractureDelta* delta, uint32_t labelCount)
 {
     // a cut original edge becomes two
@@ -58,20 +65,17 @@ knResult knFamily_ReserveEdges(knFamily* f, const knFractureDelta* delta, uint32
     }
     size_t wanted = (size_t)CountEdges(f) + f->pendingEdges + added;
     knResult result = GrowLabels(f, labelCount);
-    void* spare = f->spareEdges;
-    result = result == kn_success
-                 ? knGrow(&f->allocator, &spare, &f->spareCapacity, wanted, sizeof(knPieceEdge))
-                 : result;
-    f->spareEdges = spare;
+    if (result == kn_success && wanted > f->spareCapacity)
+    {
+        // nothing is in it yet: no need to copy; by half more, for the splits that may follow
+        wanted += wanted / 2;
+        ReleasePool(f, &f->spareEdges, &f->spareCapacity);
+        f->spareEdges = knAllocate(&f->allocator, wanted, sizeof(knPieceEdge));
+        f->spareCapacity = f->spareEdges ? wanted : 0;
+        result = f->spareEdges ? kn_success : kn_errorMemory;
+    }
     f->pendingEdges += result == kn_success ? added : 0;
     return result;
-}
-
-static void ReleasePool(knFamily* f, knPieceEdge** pool, size_t* capacity)
-{
-    knRelease(&f->allocator, *pool, *capacity, sizeof(knPieceEdge));
-    *pool = NULL;
-    *capacity = 0;
 }
 
 void knFamily_ReleaseEdges(knFamily* f)
