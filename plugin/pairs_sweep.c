@@ -17,26 +17,49 @@ static uint32_t Sweep(const knPairInput* input, knSweepContact* contacts)
     }
 }
 
+#define FAST_SHARE 0.25f // of the thinnest side, in a step
+
+// A small ball passes through the thin board of a large piece.
+static bool IsFastShape(const knShape* shape, const knMotion* motion)
+{
+    if (shape->kind == kn_shapePlane)
+    {
+        return false;
+    }
+    knVec3 e = knBox_Extent(knShape_Box(shape, knIdentityTransform()));
+    return knLength(motion->move) > FAST_SHARE * fminf(e.x, fminf(e.y, e.z));
+}
+
 // Motion of one side as the other sees it, at the distance of the larger: nothing moves nearer by
 // more.
-static bool IsFast(const knPairInput* input)
+static bool IsFast(const knPairInput* input, bool isTouching)
 {
     const knPairSide* a = &input->sides[knPairInput_PieceSide(input)];
     const knPairSide* b = &input->sides[1 - knPairInput_PieceSide(input)];
     knMotion relative = a->motion;
     relative.move = knSub(a->motion.move, b->motion.move);
+    if (isTouching)
+    {
+        // contacts hold it already: the rest may go as deep as the thinnest side, no deeper
+        relative.move = knScale(FAST_SHARE, relative.move);
+        relative.turn = knScale(FAST_SHARE, relative.turn);
+    }
     bool isFast = knMotion_IsFast(&relative, a->mesh);
     if (b->kind == kn_sidePiece)
     {
-        relative.turn = b->motion.turn;
+        relative.turn = isTouching ? knScale(FAST_SHARE, b->motion.turn) : b->motion.turn;
         isFast = isFast || knMotion_IsFast(&relative, b->mesh);
+    }
+    if (b->kind == kn_sideShape)
+    {
+        isFast = isFast || IsFastShape(b->shape, &relative);
     }
     return isFast;
 }
 
 uint32_t knPairJob_AddSwept(const knPairJob* job, uint32_t count)
 {
-    if (!IsFast(job->input))
+    if (!IsFast(job->input, count > 0))
     {
         return count;
     }
