@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Zlib
+// The least that a game in C needs: a floor, an object that falls on it, a break, a ray.
+//
+//     cc minimal.c $(pkg-config --cflags --libs knap) -o minimal && ./minimal bunny.knap
+
+#include "knap/world.h"
+
+#include <stdio.h>
+
+static int Fail(const char* what)
+{
+    fprintf(stderr, "%s: %s\n", what, knLastError());
+    return 1;
+}
+
+int main(int argc, char** argv)
+{
+    knAsset* asset = NULL;
+    knModel* model = NULL;
+    knWorld* world = NULL;
+    knWorldDef worldDef = knDefaultWorldDef();
+    if (argc != 2 || knLoadAsset(&asset, argv[1], NULL) != kn_success)
+    {
+        return Fail("usage: minimal FILE.knap (made by: knap cook MESH)");
+    }
+    if (knCreateModel(&model, asset, NULL) != kn_success ||
+        knCreateWorld(&world, &worldDef, NULL) != kn_success)
+    {
+        return Fail("world");
+    }
+    knBodyDef floorDef = knDefaultBodyDef();
+    knBodyId floor;
+    knWorld_CreatePlane(world, &floorDef, knMakeVec3(0.0f, 1.0f, 0.0f), 0.0f, &floor);
+
+    knBodyDef def = knDefaultBodyDef();
+    def.transform.position.y = 1.0f;
+    knFamilyDef familyDef = knDefaultFamilyDef();
+    familyDef.model = model;
+    knFamilyId family;
+    knBodyId body;
+    if (knWorld_CreateFamily(world, &def, &familyDef, &family, &body) != kn_success)
+    {
+        return Fail("object");
+    }
+    for (int i = 0; i < 120; ++i)
+    {
+        knWorld_Step(world, 1.0f / 120.0f);
+    }
+    knSplitDef split = knDefaultSplitDef();
+    split.kind = kn_splitPlane;
+    split.normal = knMakeVec3(1.0f, 0.0f, 0.0f);
+    split.offset = (float)knAsset_Info(asset)->center.x;
+    knWorldSplit parts;
+    if (knWorld_SplitBody(world, body, &split, &parts) != kn_success)
+    {
+        return Fail("split");
+    }
+    printf("%u pieces\n", parts.bodyCount);
+    for (int i = 0; i < 120; ++i)
+    {
+        knWorld_Step(world, 1.0f / 120.0f);
+    }
+    knRayHit hit;
+    bool isHit;
+    knWorld_CastRay(world, knMakeVec3(0.0f, 2.0f, 0.0f), knMakeVec3(0.0f, -1.0f, 0.0f), -1, &hit,
+                    &isHit);
+    printf("a ray from above %s at height %.3f\n", isHit ? "hits" : "misses", (double)hit.point.y);
+    knDestroyWorld(world);
+    knDestroyModel(model);
+    knDestroyAsset(asset);
+    return 0;
+}
