@@ -9,6 +9,7 @@ extern const knBench knBenchArena;
 extern const knBench knBenchAssetLoad;
 extern const knBench knBenchCook;
 extern const knBench knBenchFieldUpdate;
+extern const knBench knBenchFracture;
 extern const knBench knBenchModes;
 #ifdef KN_BENCH_BULLET
 extern const knBench knBenchPile;

@@ -6,7 +6,7 @@
 
 static const knBench* const benches[] = {
     &knBenchArena, &knBenchTasks,       &knBenchTopology, &knBenchAssetLoad,
-    &knBenchCook,  &knBenchFieldUpdate, &knBenchModes,
+    &knBenchCook,  &knBenchFieldUpdate, &knBenchFracture, &knBenchModes,
 #ifdef KN_BENCH_BULLET
     &knBenchPile,  &knBenchThreads,
 #endif

@@ -45,6 +45,9 @@ typedef struct knCrackDef
     uint32_t maxPieces;    // no further crack when the fragment has become so many
     double minVolumeShare; // of the whole object; smaller pieces are small
     knSmallPieces small;
+
+    double (*clock)(void* user); // seconds; for the report's cutSeconds; may be null
+    void* clockUser;
 } knCrackDef;
 
 KN_API knCrackDef knDefaultCrackDef(void);
@@ -64,6 +67,8 @@ typedef struct knCrackReport
     uint32_t crackCount;
     uint32_t pieceCount; // that the fragment has become; 1 at first
     uint64_t work;       // units: nodes looked at
+    uint32_t tryCount;   // cracks tried, also those that came to nothing
+    double cutSeconds;   // in cutting, with the mass of the pieces; 0 without a clock
     knVec3 firstSeed;    // where the first crack began
 } knCrackReport;
 

@@ -60,13 +60,52 @@ static knVec3 ToFrame(const HitFrame* hit, knVec3 p, float scale)
     return knMakeVec3(knDot(r, hit->e1), knDot(r, hit->e2), knDot(r, hit->axis));
 }
 
+void knCrack_FillNoise(float* lattice, uint64_t seed)
+{
+    knRandom random = knMakeRandom(seed);
+    for (int i = 0; i < KN_CRACK_LATTICE; ++i)
+    {
+        lattice[i] = knRandom_Range(&random, -1.0f, 1.0f);
+    }
+}
+
+// Noise of amplitude and wavelength 1 that comes again after 16 of them: from a table, as every
+// node of a piece asks for it.
+static float Noise(const float* lattice, knVec3 p)
+{
+    const float xyz[3] = {p.x, p.y, p.z};
+    unsigned low[3], high[3];
+    float t[3];
+    for (int i = 0; i < 3; ++i)
+    {
+        float x = fminf(fmaxf(xyz[i], -1e6f), 1e6f);
+        float cell = floorf(x);
+        t[i] = (x - cell) * (x - cell) * (3.0f - 2.0f * (x - cell));
+        low[i] = (unsigned)((int)cell & 15) << (4 * i);
+        high[i] = (unsigned)(((int)cell + 1) & 15) << (4 * i);
+    }
+    float sum[2];
+    for (int k = 0; k < 2; ++k)
+    {
+        unsigned z = k ? high[2] : low[2];
+        float a = lattice[z | low[1] | low[0]];
+        float b = lattice[z | low[1] | high[0]];
+        float c = lattice[z | high[1] | low[0]];
+        float d = lattice[z | high[1] | high[0]];
+        a += t[0] * (b - a);
+        c += t[0] * (d - c);
+        sum[k] = a + t[1] * (c - a);
+    }
+    return sum[0] + t[2] * (sum[1] - sum[0]);
+}
+
 // Grows with the distance from the hit, here more and there less.
 float knCrack_Spacing(const knCracks* c, knVec3 p)
 {
     const HitFrame* hit = knCrack_NearestHit(c, p);
     float d = knDistance(p, hit->point);
     knVec3 q = ToFrame(hit, p, 2.0f / (d + c->minSpacing));
-    float noise = knCut_ValueNoise(q, c->def.seed ^ 0x5851F42D4C957F2Du);
+    float noise = Noise(c->lattice, q);
     d *= c->def.spacing * (1.0f + SPACING_NOISE * noise);
     return sqrtf(c->minSpacing * c->minSpacing + d * d);
 }
@@ -75,8 +114,8 @@ static float Waves(const CrackFace* face, knVec3 p)
 {
     const HitFrame* hit = face->hit;
     knVec3 q = ToFrame(hit, p, 1.0f / face->wavelength);
-    float wave = knCut_ValueNoise(q, face->noiseSeed) +
-                 0.35f * knCut_ValueNoise(knScale(2.7f, q), face->noiseSeed + 1);
+    knVec3 place = knAdd(q, face->noisePlace);
+    float wave = Noise(face->lattice, place) + 0.35f * Noise(face->lattice, knScale(2.7f, place));
     // a radial crack begins at the hit
     float fade = face->isRadial ? fminf(1.0f, 2.0f * knLength(q)) : 1.0f;
     return face->amplitude * fade * wave;
@@ -127,7 +166,7 @@ void knCrack_TurnThroughHit(CrackFace* face)
     knVec3 hoop = knCross(face->hit->axis, u);
     face->normal = knLength(hoop) > 0.1f ? hoop : face->hit->e1;
     face->curvature = 0.0f;
-    knRandom random = knMakeRandom(face->noiseSeed);
+    knRandom random = knMakeRandom(face->turnSeed);
     MakeRadial(face, u, &random);
     face->seedWave = Waves(face, face->seed);
 }
@@ -137,7 +176,11 @@ CrackFace knCrack_MakeFace(const knCracks* c, uint32_t node, knVec3 direction, f
     knVec3 seed = c->set->cutMesh->mesh->nodes[node];
     CrackFace face = {.seed = seed, .normal = direction, .hit = knCrack_NearestHit(c, seed)};
     knRandom random = knMakeRandom(c->def.seed ^ 0xA24BAED4963EE407u * ((uint64_t)node + 1));
-    face.noiseSeed = knRandom_U64(&random);
+    face.turnSeed = knRandom_U64(&random);
+    face.lattice = c->lattice;
+    face.noisePlace =
+        knMakeVec3(knRandom_Range(&random, 0.0f, 16.0f), knRandom_Range(&random, 0.0f, 16.0f),
+                   knRandom_Range(&random, 0.0f, 16.0f));
     knVec3 from = knSub(seed, face.hit->point);
     float distance = knLength(from);
     knVec3 u = distance > 0.0f ? knScale(1.0f / distance, from) : face.hit->axis;
@@ -167,7 +210,8 @@ CrackFace knCrack_MakeFace(const knCracks* c, uint32_t node, knVec3 direction, f
     return face;
 }
 
-float knCrack_EvaluateFace(const CrackFace* face, knVec3 p, knVec3* gradient)
+// Signed distance without the waves, and the way it grows.
+static float EvaluateSmooth(const CrackFace* face, knVec3 p, knVec3* gradient)
 {
     knVec3 q = knSub(p, face->seed);
     float phi = knDot(face->normal, q);
@@ -187,11 +231,22 @@ float knCrack_EvaluateFace(const CrackFace* face, knVec3 p, knVec3* gradient)
         phi += 0.5f * face->curvature * knLengthSquared(q);
         phi *= 2.0f / (1.0f + knLength(g)); // the distance to the sphere
     }
-    if (gradient)
-    {
-        *gradient = knNormalize(g);
-    }
+    *gradient = g;
+    return phi;
+}
+
+knVec3 knCrack_FaceNormal(const CrackFace* face, knVec3 p)
+{
+    knVec3 gradient;
+    (void)EvaluateSmooth(face, p, &gradient);
+    return knNormalize(gradient);
+}
+
+float knCrack_EvaluateFace(const CrackFace* face, knVec3 p)
+{
+    knVec3 gradient;
+    float phi = EvaluateSmooth(face, p, &gradient);
     // far away the waves cannot change the side
-    bool isNear = fabsf(phi) < 3.0f * face->amplitude;
-    return isNear && face->amplitude > 0.0f ? phi + Waves(face, p) - face->seedWave : phi;
+    bool isNear = fabsf(phi) < 2.7f * face->amplitude;
+    return isNear ? phi + Waves(face, p) - face->seedWave : phi;
 }

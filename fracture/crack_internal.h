@@ -4,6 +4,8 @@
 #include "fracture/cutting_internal.h"
 #include "knap/crack.h"
 
+#define KN_CRACK_LATTICE 4096 // 16 cells along each side
+
 // Over the largest tension of the piece.
 typedef struct StressTensor
 {
@@ -30,7 +32,9 @@ typedef struct CrackFace
     float kink;                  // radial: slope behind the hit
     float amplitude, wavelength; // of the waves, m
     float seedWave;
-    uint64_t noiseSeed;
+    const float* lattice;
+    knVec3 noisePlace; // where in the noise this face looks
+    uint64_t turnSeed;
 } CrackFace;
 
 struct knCracks
@@ -52,7 +56,8 @@ struct knCracks
     // a heap of the nodes, the highest score first
     uint32_t* heap;
     uint32_t heapCount;
-    float* phi; // by slot of the piece at work
+    float* phi;                      // by slot of the piece at work
+    float lattice[KN_CRACK_LATTICE]; // of noise
 };
 
 // crack_stress.c
@@ -68,11 +73,11 @@ void knCrack_FillHeap(knCracks* cracks, const uint32_t* nodes, uint32_t count);
 // The node with the highest score, which is then exact; KN_NONE when none is left.
 uint32_t knCrack_TopNode(knCracks* cracks, knVec3* direction);
 
-// Tension over strength, of the largest tension there is.
-double knCrack_Ratio(const knCracks* cracks, uint32_t node, knVec3* direction);
+// Tension over strength; both are over the largest tension there is.
+double knCrack_Ratio(const knCracks* cracks, uint32_t node, double tension);
 
 // What orders the cracks.
-float knCrack_Score(const knCracks* cracks, uint32_t node, knVec3* direction);
+float knCrack_Score(const knCracks* cracks, uint32_t node, double ratio, knVec3 direction);
 
 // crack_face.c
 CrackFace knCrack_MakeFace(const knCracks* cracks, uint32_t node, knVec3 direction, float extent);
@@ -80,8 +85,12 @@ CrackFace knCrack_MakeFace(const knCracks* cracks, uint32_t node, knVec3 directi
 // The face through the same seed that contains the direction of the hit.
 void knCrack_TurnThroughHit(CrackFace* face);
 
-// Signed distance, about; `gradient` may be null.
-float knCrack_EvaluateFace(const CrackFace* face, knVec3 p, knVec3* gradient);
+// Signed distance, about.
+float knCrack_EvaluateFace(const CrackFace* face, knVec3 p);
+
+// Unit, of the face that passes through the point.
+knVec3 knCrack_FaceNormal(const CrackFace* face, knVec3 p);
+void knCrack_FillNoise(float* lattice, uint64_t seed);
 float knCrack_Spacing(const knCracks* cracks, knVec3 p);
 const HitFrame* knCrack_NearestHit(const knCracks* cracks, knVec3 p);
 HitFrame knCrack_MakeHitFrame(const knCrackHit* hit, const knTetMesh* mesh, const uint32_t* nodes,

@@ -13,22 +13,20 @@ float knCrack_NodeRandom(uint64_t seed, uint32_t node)
 }
 
 // Strength falls by paint and by earlier cracks that stopped here.
-double knCrack_Ratio(const knCracks* c, uint32_t node, knVec3* direction)
+double knCrack_Ratio(const knCracks* c, uint32_t node, double tension)
 {
-    double tension = knCrack_Principal(&c->stress[node], c->hits[0].e1, direction);
     double factor = c->def.strengthFactor ? (double)c->def.strengthFactor[node] : 1.0;
     double damage = c->def.damage ? (double)c->def.damage[node] : 0.0;
     return tension / (factor * (1.0 - damage));
 }
 
 // Flaws bring a crack forward; those that go round the hit wait for those that come from it.
-float knCrack_Score(const knCracks* c, uint32_t node, knVec3* direction)
+float knCrack_Score(const knCracks* c, uint32_t node, double ratio, knVec3 direction)
 {
-    double ratio = knCrack_Ratio(c, node, direction);
     double flaw = (double)(c->def.flaws * knCrack_NodeRandom(c->def.seed, node));
     knVec3 p = c->set->cutMesh->mesh->nodes[node];
     knVec3 u = knNormalize(knSub(p, knCrack_NearestHit(c, p)->point));
-    double cosine = (double)knDot(u, *direction);
+    double cosine = (double)knDot(u, direction);
     double delay = 1.0 - SHELL_DELAY * cosine * cosine;
     return (float)(ratio * delay * (1.0 + flaw) / (1.0 + 0.5 * (double)c->def.flaws));
 }
@@ -84,7 +82,8 @@ uint32_t knCrack_TopNode(knCracks* c, knVec3* direction)
     {
         uint32_t node = c->heap[0];
         bool wasFresh = c->isFresh[node];
-        float score = knCrack_Score(c, node, direction);
+        double tension = knCrack_Principal(&c->stress[node], c->hits[0].e1, direction);
+        float score = knCrack_Score(c, node, knCrack_Ratio(c, node, tension), *direction);
         // relief never raises a score, so a stale one is an upper bound
         c->scores[node] = wasFresh ? c->scores[node] : fminf(score, c->scores[node]);
         c->isFresh[node] = 1;

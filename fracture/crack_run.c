@@ -34,7 +34,10 @@ knResult knCreateCracks(knCracks** out, uint32_t nodeCount, const knAllocator* a
     {
         return kn_errorMemory;
     }
-    *c = (knCracks){.allocator = a, .nodeCapacity = nodeCount, .report = {.isDone = true}};
+    memset(c, 0, sizeof *c);
+    c->allocator = a;
+    c->nodeCapacity = nodeCount;
+    c->report.isDone = true;
     c->stress = knAllocate(&a, nodeCount, sizeof(StressTensor));
     c->scores = knAllocate(&a, nodeCount, sizeof(float));
     c->spacings = knAllocate(&a, nodeCount, sizeof(float));
@@ -106,19 +109,18 @@ static StressTensor Scaled(const knNodeStress* s, float scale)
 // The largest tension, in Pa for 1 N s; negative when something is not a number.
 static double LargestTension(const knNodeStress* stress, uint32_t count)
 {
-    double most = 0.0;
+    float most = 0.0f;
     for (uint32_t i = 0; i < count; ++i)
     {
         const float* t = stress[i].tensor;
-        if (!isfinite(t[0] + t[1] + t[2] + t[3] + t[4] + t[5]))
+        if (!isfinite(t[0] + t[1] + t[2] + t[3] + t[4] + t[5] + stress[i].tension) ||
+            !knIsFinite(stress[i].direction))
         {
             return -1.0;
         }
-        StressTensor s = Scaled(&stress[i], 1.0f);
-        knVec3 direction;
-        most = fmax(most, knCrack_Principal(&s, knMakeVec3(1.0f, 0.0f, 0.0f), &direction));
+        most = fmaxf(most, stress[i].tension);
     }
-    return most;
+    return (double)most;
 }
 
 static float ChooseSpacing(const knFragmentSet* set, const knCrackDef* def)
@@ -145,9 +147,8 @@ static double FillScores(knCracks* c, double largest)
     for (uint32_t i = 0; i < count; ++i)
     {
         c->stress[nodes[i]] = Scaled(&c->def.stress[i], scale);
-        knVec3 direction;
-        double ratio = knCrack_Ratio(c, nodes[i], &direction);
-        c->scores[nodes[i]] = knCrack_Score(c, nodes[i], &direction);
+        double ratio = knCrack_Ratio(c, nodes[i], (double)(scale * c->def.stress[i].tension));
+        c->scores[nodes[i]] = knCrack_Score(c, nodes[i], ratio, c->def.stress[i].direction);
         c->isFresh[nodes[i]] = 1;
         c->spacings[nodes[i]] = knCrack_Spacing(c, c->set->cutMesh->mesh->nodes[nodes[i]]);
         weakest = fmax(weakest, ratio);
@@ -177,6 +178,7 @@ knResult knCracks_Begin(knCracks* c, knFragmentSet* set, const knCrackDef* def)
         c->hits[i] = knCrack_MakeHitFrame(&def->hits[i], set->cutMesh->mesh,
                                           knFragmentSet_Nodes(set, def->fragment), count);
     }
+    knCrack_FillNoise(c->lattice, def->seed);
     c->minSpacing = ChooseSpacing(set, def);
     c->minVolume = def->minVolumeShare * set->fragments[0].mass.volume;
     double energy = def->strainEnergy * def->impulse * def->impulse;
@@ -252,7 +254,7 @@ static void EvaluateCandidate(knCracks* c, Candidate* k)
     uint32_t nearCount = 0;
     for (uint32_t i = 0; i < count; ++i)
     {
-        float phi = knCrack_EvaluateFace(&k->face, positions[nodes[i]], NULL);
+        float phi = knCrack_EvaluateFace(&k->face, positions[nodes[i]]);
         c->phi[i] = phi;
         depths[phi < 0.0f] += (double)fabsf(phi);
         counts[phi < 0.0f] += 1;
@@ -284,8 +286,7 @@ static void RelieveAround(knCracks* c, const CrackFace* face, const uint32_t* no
         float t = c->phi[i] / c->spacings[nodes[i]];
         if (t * t < 1.0f)
         {
-            knVec3 normal;
-            knCrack_EvaluateFace(face, positions[nodes[i]], &normal);
+            knVec3 normal = knCrack_FaceNormal(face, positions[nodes[i]]);
             float w = 1.0f - t * t;
             knCrack_Relieve(&c->stress[nodes[i]], normal, w * w);
             c->isFresh[nodes[i]] = 0;
@@ -351,7 +352,9 @@ static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
     // zero would mean no limit
     def.maxArea = cost > 0.0 ? fmax(left / cost, DBL_MIN) : 0.0;
     c->report.work += 4 * (uint64_t)c->set->fragments[k->fragment].nodeCount;
+    double start = c->def.clock ? c->def.clock(c->def.clockUser) : 0.0;
     knResult status = knFragmentSet_Split(c->set, k->fragment, &def, arena, result);
+    c->report.cutSeconds += c->def.clock ? c->def.clock(c->def.clockUser) - start : 0.0;
     if (status != kn_success)
     {
         return status;
@@ -403,6 +406,7 @@ knResult knCracks_Next(knCracks* c, knArena* arena, knSplitResult* result)
     {
         return kn_success;
     }
+    c->report.tryCount += 1;
     k.fragment = c->set->store->labels[k.node];
     k.extent = ExtentFrom(c, k.fragment, c->set->cutMesh->mesh->nodes[k.node]);
     k.face = knCrack_MakeFace(c, k.node, direction, k.extent);

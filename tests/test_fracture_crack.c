@@ -3,7 +3,7 @@
 
 #include "fracture/crack_internal.h"
 
-#define GOLDEN_HASH 0x369529DCF395E45Bu
+#define GOLDEN_HASH 0xA6562B39AAC1BF5Du
 
 static const int plateCells[3] = {28, 1, 28};
 
