@@ -39,7 +39,7 @@ typedef struct knCrackDef
     uint64_t seed;
     float spacing;    // of cracks, as a share of the distance from the hit
     float minSpacing; // m, at the hit; 0: from the material, the object and what the mesh can carry
-    float runShare;   // of the strength that is enough for a crack once one runs, in (0, 1]
+    float runShare;   // of the strength that is enough once a hard blow's cracks run, in (0, 1]
     float flaws;      // weaker spots, as a share of the strength, in [0, 1]
     float waviness;   // of the crack faces, as a share of their extent
     uint32_t maxPieces;    // no further crack when the fragment has become so many

@@ -375,11 +375,21 @@ static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
     return kn_success;
 }
 
+// The score that a crack needs. Where the blow just breaks the piece, only what is about as tense
+// as the place where it broke follows; the harder it is, the less is enough.
+static double NeededScore(const knCracks* c)
+{
+    double least = (double)c->def.runShare;
+    double excess = 1.0 / c->report.breakingShare - 1.0;
+    double needed = least + (1.0 - least) / (1.0 + 2.0 * excess * excess);
+    return (c->report.crackCount > 0 ? needed : least) / c->scale;
+}
+
 // KN_NONE at the end of the list, or of what the blow takes of it.
 static uint32_t NextNode(knCracks* c, knVec3* direction)
 {
     uint32_t node = c->report.isDone ? KN_NONE : knCrack_TopNode(c, direction);
-    bool isLast = node == KN_NONE || (double)c->scores[node] * c->scale < (double)c->def.runShare ||
+    bool isLast = node == KN_NONE || (double)c->scores[node] < NeededScore(c) ||
                   c->report.pieceCount >= c->def.maxPieces;
     c->report.isDone |= isLast;
     return isLast ? KN_NONE : node;

@@ -8,6 +8,8 @@
 #include "piece_checks.h"
 #include "pieces.h"
 
+#include "modes.h"
+
 #include "knap/breaking.h"
 #include "knap/random.h"
 
@@ -60,7 +62,7 @@ static inline knVec3 ProfilePoint(const Profile* p, int i, int j, int k)
 
 // The grid has (columnEnds) x (heightCells + 1) x (depthCells + 1) points; those inside are left
 // out of the text, so every point gets a number in a table.
-static inline TestModel OpenProfile(const char* name, const Profile* p)
+static inline TestModel OpenProfile(const char* name, const Profile* p, const knModeOptions* modes)
 {
     int nx = p->columnEnds - 1, ny = p->heightCells, nz = p->depthCells;
     int* ids = malloc((size_t)(nx + 1) * (size_t)(ny + 1) * (size_t)(nz + 1) * sizeof *ids);
@@ -117,7 +119,7 @@ static inline TestModel OpenProfile(const char* name, const Profile* p)
     memcpy(all.text + all.size, points.text, points.size);
     memcpy(all.text + all.size + points.size, faces.text, faces.size);
     all.text[all.size + points.size + faces.size] = 0;
-    TestModel model = OpenOffModel(name, all.text);
+    TestModel model = OpenOffModelWith(name, all.text, modes);
     free(points.text);
     free(faces.text);
     free(all.text);
@@ -136,7 +138,8 @@ static inline TestModel OpenPlate(const char* name, float thickness, int cells)
         upper[i] = thickness;
     }
     Profile profile = {x, lower, upper, cells + 1, 1, 0.2f, cells};
-    return OpenProfile(name, &profile);
+    knModeOptions modes = {.count = 0};
+    return OpenProfile(name, &profile, &modes);
 }
 
 static inline knImpact MakeHit(knVec3 point, knVec3 impulse)

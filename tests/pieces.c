@@ -17,11 +17,11 @@ static void Require(bool condition, const char* what)
     }
 }
 
-static TestModel OpenFile(const char* path, uint32_t modeCount)
+static TestModel OpenFileWith(const char* path, const knModeOptions* modes)
 {
     knInitPredicates();
     knCookOptions options = knDefaultCookOptions();
-    options.modes.count = modeCount;
+    options.modes = *modes;
     knCooked cooked;
     TestModel m = {0};
     Require(knCook(path, &options, NULL, &cooked) == kn_success, path);
@@ -30,6 +30,13 @@ static TestModel OpenFile(const char* path, uint32_t modeCount)
     Require(knCreateAssetInPlace(&m.asset, m.bytes, m.size, NULL) == kn_success, path);
     Require(knCreateModel(&m.model, m.asset, NULL) == kn_success, path);
     return m;
+}
+
+static TestModel OpenFile(const char* path, uint32_t modeCount)
+{
+    knModeOptions modes = knDefaultModeOptions();
+    modes.count = modeCount;
+    return OpenFileWith(path, &modes);
 }
 
 TestModel OpenDemoModelWithModes(const char* name, uint32_t modeCount)
@@ -46,11 +53,18 @@ TestModel OpenDemoModel(const char* name)
 
 TestModel OpenOffModel(const char* name, const char* text)
 {
+    knModeOptions modes = knDefaultModeOptions();
+    modes.count = 0;
+    return OpenOffModelWith(name, text, &modes);
+}
+
+TestModel OpenOffModelWith(const char* name, const char* text, const struct knModeOptions* modes)
+{
     char path[256];
     snprintf(path, sizeof path, "%s.off", name);
     FILE* out = fopen(path, "wb");
     Require(out && fputs(text, out) >= 0 && fclose(out) == 0, path);
-    return OpenFile(path, 0);
+    return OpenFileWith(path, modes);
 }
 
 TestModel OpenBoxModel(const char* name, knVec3 lower, knVec3 upper)

@@ -5,6 +5,8 @@
 
 #include "knap/query.h"
 
+struct knModeOptions;
+
 #if defined(__cplusplus)
 extern "C"
 {
@@ -26,6 +28,7 @@ TestModel OpenDemoModelWithModes(const char* name, uint32_t modeCount);
 
 // From the text of an OFF file.
 TestModel OpenOffModel(const char* name, const char* text);
+TestModel OpenOffModelWith(const char* name, const char* text, const struct knModeOptions* modes);
 
 // A box from `lower` to `upper` of twelve triangles, so with points at its corners only.
 TestModel OpenBoxModel(const char* name, knVec3 lower, knVec3 upper);

@@ -73,7 +73,7 @@ static void PlateCracksFromTheHit(void** state)
     {
         knFamily* family = NULL;
         knBreakResult result = HitFresh(
-            &plate, breaker, MakeHit(places[i], knMakeVec3(0.0f, -0.5f, 0.0f)), 3, &family);
+            &plate, breaker, MakeHit(places[i], knMakeVec3(0.0f, -0.9f, 0.0f)), 3, &family);
         assert_true(result.breaks && result.pieceCount > 20);
         double seed = (double)knDistance(result.cracks.firstSeed, places[i]);
         double crack = NearestCrack(family, places[i]);
@@ -84,7 +84,8 @@ static void PlateCracksFromTheHit(void** state)
                       "%.2f %.2f %.2f\n",
                       1e3 * seed, 1e3 * crack, bins[0] / total, bins[1] / total, bins[2] / total,
                       bins[3] / total, bins[4] / total, bins[5] / total);
-        assert_true(seed < 0.03 && crack < 0.008);
+        // the first begins where the tension is largest, behind the hit when that is in the middle
+        assert_true(crack < 0.008 && (i > 0 || seed < 0.015));
         assert_true(bins[0] > 1.3 * bins[2] && bins[0] > 1.3 * bins[3]);
         assert_true(bins[5] > 1.3 * bins[2] && bins[5] > 1.3 * bins[3]);
         assert_true(bins[0] + bins[1] + bins[4] + bins[5] > 0.75 * total);
@@ -105,13 +106,15 @@ static TestModel OpenNotchedBar(float notch)
         lower[i] = fabsf(x[i] - notch) < 0.004f ? 0.010f : 0.0f;
     }
     Profile profile = {x, lower, upper, 49, 3, 0.02f, 4};
-    return OpenProfile("bar", &profile);
+    knModeOptions modes = knDefaultModeOptions();
+    modes.count = 16;
+    return OpenProfile("bar", &profile, &modes);
 }
 
 static void NotchedBarBreaksAtTheNotch(void** state)
 {
     (void)state;
-    const float notches[] = {0.0f, 0.02f, -0.03f};
+    const float notches[] = {0.0f, 0.02f, -0.01f};
     for (size_t i = 0; i < COUNT_OF(notches); ++i)
     {
         TestModel bar = OpenNotchedBar(notches[i]);
@@ -147,9 +150,9 @@ static void PiecesNeverFallWithTheImpulse(void** state)
         double breaking = 1e-3 * HitFresh(&model, breaker, hit, 9, &family).breakingShare;
         knDestroyFamily(family);
         uint32_t last = 1;
-        for (int k = 0; k < (IS_SLOW ? 6 : 24); ++k)
+        for (int k = 0; k < (IS_SLOW ? 6 : 15); ++k)
         {
-            hit.impulse.y = (float)(-breaking * 0.8 * pow(1.2, k * (IS_SLOW ? 4 : 1)));
+            hit.impulse.y = (float)(-breaking * 0.8 * pow(1.35, k * (IS_SLOW ? 3 : 1)));
             knBreakResult result = HitFresh(&model, breaker, hit, 9, &family);
             assert_true(result.pieceCount >= last);
             assert_int_equal(result.breaks, k > 0 && hit.impulse.y <= (float)-breaking);
@@ -173,7 +176,7 @@ static void ThickerPlateBreaksLess(void** state)
         TestModel plate = OpenPlate("plate", thicknesses[i], 24);
         knFamily* family = NULL;
         knImpact hit =
-            MakeHit(knMakeVec3(0.005f, thicknesses[i], 0.008f), knMakeVec3(0.0f, -0.4f, 0.0f));
+            MakeHit(knMakeVec3(0.005f, thicknesses[i], 0.008f), knMakeVec3(0.0f, -0.9f, 0.0f));
         knBreakResult result = HitFresh(&plate, breaker, hit, 4, &family);
         print_message("%.0f mm: %u pieces, %.4f m2\n", 1e3 * (double)thicknesses[i],
                       result.pieceCount, result.cracks.crackArea);
@@ -193,7 +196,7 @@ static void RefinementChangesLittle(void** state)
     (void)state;
     const int cells[] = {24, 32, 44};
     double pieces[3] = {0}, areas[3] = {0};
-    const int seeds = IS_SLOW ? 2 : 6;
+    const int seeds = IS_SLOW ? 2 : 4;
     for (size_t i = 0; i < COUNT_OF(cells); ++i)
     {
         TestModel plate = OpenPlate("plate", 0.006f, cells[i]);
@@ -201,7 +204,7 @@ static void RefinementChangesLittle(void** state)
         {
             knFamily* family = NULL;
             knImpact hit =
-                MakeHit(knMakeVec3(0.011f, 0.006f, -0.017f), knMakeVec3(0.0f, -0.35f, 0.0f));
+                MakeHit(knMakeVec3(0.011f, 0.006f, -0.017f), knMakeVec3(0.0f, -0.9f, 0.0f));
             knBreakResult result = HitFresh(&plate, breaker, hit, (uint64_t)k + 1, &family);
             pieces[i] += (double)result.pieceCount / seeds;
             areas[i] += result.cracks.crackArea / seeds;
@@ -222,7 +225,7 @@ static void BudgetChangesNoPiece(void** state)
 {
     (void)state;
     TestModel plate = OpenDemoModel("plate");
-    knImpact hit = MakeHit(knMakeVec3(0.02f, 0.0069f, 0.0f), knMakeVec3(0.0f, -0.4f, 0.0f));
+    knImpact hit = MakeHit(knMakeVec3(0.02f, 0.0069f, 0.0f), knMakeVec3(0.0f, -0.9f, 0.0f));
     knFamily* whole = NULL;
     knBreakResult result = HitFresh(&plate, breaker, hit, 2, &whole);
     uint32_t pieceCount = result.pieceCount;

@@ -3,7 +3,7 @@
 
 #include "fracture/crack_internal.h"
 
-#define GOLDEN_HASH 0xA6562B39AAC1BF5Du
+#define GOLDEN_HASH 0xB361D44B45457883u
 
 static const int plateCells[3] = {28, 1, 28};
 
