@@ -50,8 +50,9 @@ static knResult Query(const knPairJob* job, knPairContact* contacts, knPairResul
                            result);
     }
     case kn_sideShape:
-        return knQueryShape(&a, other->shape, other->motion.start, job->limits, job->state,
-                            job->scratch, contacts, job->capacity, result);
+        return knQueryShapeOnMesh(&a, job->input->sides[first].mesh, other->shape,
+                                  other->motion.start, job->limits, job->state, job->scratch,
+                                  contacts, job->capacity, result);
     default:
         return knQueryTriangles(&a, other->batch, job->limits, job->state, job->scratch, contacts,
                                 job->capacity, result);

@@ -8,3 +8,7 @@
 
 // Builds a tree over boxes: at most 2 * count nodes; `order` is filled. Depends on the boxes alone.
 uint32_t knBuildMeshTree(const knBox* boxes, uint32_t count, knMeshNode* nodes, uint32_t* order);
+
+// The nearest triangle to a point and the point on it; false when it is further than the limit.
+bool knPieceMesh_Nearest(const knPieceMesh* mesh, knVec3 p, float limit, knVec3* point,
+                         uint32_t* triangle);

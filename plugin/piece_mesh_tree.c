@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Zlib
 #include "piece_mesh_internal.h"
 
+#include "shape_internal.h"
+
 static float Key(const knBox* boxes, uint32_t i, int axis)
 {
     const knBox* b = &boxes[i];
@@ -163,4 +165,44 @@ void knForEachTriangle(const knPieceMesh* mesh, knBox box, knTriangleFcn* callba
         stack[depth++] = node->first;
         stack[depth++] = index + 1;
     }
+}
+
+bool knPieceMesh_Nearest(const knPieceMesh* mesh, knVec3 p, float limit, knVec3* point,
+                         uint32_t* triangle)
+{
+    uint32_t stack[KN_TREE_STACK];
+    int depth = 0;
+    bool found = false;
+    stack[depth++] = 0;
+    while (depth > 0)
+    {
+        uint32_t index = stack[--depth];
+        const knMeshNode* node = &mesh->nodes[index];
+        if (knBox_Distance(node->box, p) > limit)
+        {
+            continue;
+        }
+        for (uint32_t i = 0; i < node->count; ++i)
+        {
+            knVec3 v[3];
+            float weights[3];
+            knPieceMesh_Corners(mesh, mesh->order[node->first + i], v);
+            knVec3 q = knNearestOnTriangle(p, v, weights);
+            if (knDistance(p, q) < limit)
+            {
+                found = true;
+                limit = knDistance(p, q);
+                *point = q;
+                *triangle = mesh->order[node->first + i];
+            }
+        }
+        if (node->count == 0)
+        {
+            bool isLeftFirst = knBox_Distance(mesh->nodes[index + 1].box, p) <=
+                               knBox_Distance(mesh->nodes[node->first].box, p);
+            stack[depth++] = isLeftFirst ? node->first : index + 1;
+            stack[depth++] = isLeftFirst ? index + 1 : node->first;
+        }
+    }
+    return found;
 }

@@ -7,6 +7,7 @@
 // distance; the corners, edges, rims and centres of the shape against the piece's field, so that a
 // small ball or a sharp corner between the points of a coarse mesh is found.
 
+#include "knap/piece_mesh.h"
 #include "knap/query.h"
 
 typedef enum knShapeKind
@@ -115,6 +116,14 @@ KN_API size_t knQueryShapeBytes(const knQueryPiece* piece);
 KN_API knResult knQueryShape(const knQueryPiece* piece, const knShape* shape, knTransform transform,
                              const knContactLimits* limits, knPairState* state, knArena* scratch,
                              knPairContact* contacts, uint32_t capacity, knPairResult* result);
+
+// The same with the mesh of the piece at hand (null for none): distances outside are then found on
+// its triangles, much faster for round shapes near the pieces of a broken object.
+KN_API knResult knQueryShapeOnMesh(const knQueryPiece* piece, const knPieceMesh* mesh,
+                                   const knShape* shape, knTransform transform,
+                                   const knContactLimits* limits, knPairState* state,
+                                   knArena* scratch, knPairContact* contacts, uint32_t capacity,
+                                   knPairResult* result);
 
 // A triangle of a mesh, counter-clockwise from outside. The id must be the same in the next step.
 typedef struct knMeshTriangle

@@ -7,6 +7,7 @@
 typedef struct knShapeRun
 {
     const knQueryPiece* piece;
+    const knPieceMesh* mesh; // of the piece; may be null
     const knShape* shape;
     const knContactLimits* limits;
     knTransform toWorld; // of the shape's frame

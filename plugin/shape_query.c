@@ -196,9 +196,10 @@ static float ShapeRadius(const knShape* shape)
     return isBounded && radius > 0.0f ? radius : FLT_MAX;
 }
 
-knResult knQueryShape(const knQueryPiece* piece, const knShape* shape, knTransform transform,
-                      const knContactLimits* limits, knPairState* state, knArena* scratch,
-                      knPairContact* contacts, uint32_t capacity, knPairResult* result)
+knResult knQueryShapeOnMesh(const knQueryPiece* piece, const knPieceMesh* mesh,
+                            const knShape* shape, knTransform transform,
+                            const knContactLimits* limits, knPairState* state, knArena* scratch,
+                            knPairContact* contacts, uint32_t capacity, knPairResult* result)
 {
     knResult checked =
         state && scratch && result
@@ -220,6 +221,7 @@ knResult knQueryShape(const knQueryPiece* piece, const knShape* shape, knTransfo
     }
     run->limits = limits;
     run->shape = shape;
+    run->mesh = mesh;
     run->contacts = contacts;
     float radius = fminf(knQueryPieceRadius(piece), ShapeRadius(shape));
     knShapeRun_Begin(run, piece, transform, radius, items);
@@ -230,4 +232,12 @@ knResult knQueryShape(const knQueryPiece* piece, const knShape* shape, knTransfo
     *result = run->result;
     knArena_Rewind(scratch, mark);
     return kn_success;
+}
+
+knResult knQueryShape(const knQueryPiece* piece, const knShape* shape, knTransform transform,
+                      const knContactLimits* limits, knPairState* state, knArena* scratch,
+                      knPairContact* contacts, uint32_t capacity, knPairResult* result)
+{
+    return knQueryShapeOnMesh(piece, NULL, shape, transform, limits, state, scratch, contacts,
+                              capacity, result);
 }

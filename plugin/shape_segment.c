@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Zlib
-#include "shape_internal.h"
+#include "cast_internal.h"
 
 // A feature of a shape against the field of a piece: a ball that moves along a segment or a rim.
 // The way is cut to the piece's box and halved where a sphere around a part can touch; what is left
@@ -43,6 +43,29 @@ static float RadiusAt(const Way* way, float t)
     return way->feature->radiusA + t * (way->feature->radiusB - way->feature->radiusA);
 }
 
+// On the triangles of the mesh: the field would look through what other pieces had nearby.
+static bool MeasureOutside(knShapeRun* run, knVec3 p, float reach, knFieldContact* contact)
+{
+    const knPieceMesh* mesh = run->mesh;
+    if (!mesh || mesh->nodeCount == 0)
+    {
+        return knFieldQuery_Distance(&run->field, p, reach, contact);
+    }
+    knVec3 q, from = knSub(p, mesh->center);
+    uint32_t triangle;
+    if (!knPieceMesh_Nearest(mesh, from, reach, &q, &triangle))
+    {
+        return false;
+    }
+    knVec3 away = knSub(from, q), v[3];
+    knPieceMesh_Corners(mesh, triangle, v);
+    contact->distance = knLength(away);
+    contact->normal = contact->distance > 1e-5f * mesh->radius
+                          ? knScale(1.0f / contact->distance, away)
+                          : knTriangleNormal(v);
+    return true;
+}
+
 // Distance of the ball's surface; false when it is further than the reach.
 static bool Measure(const Way* way, float t, float reach, float* distance, knVec3* normal)
 {
@@ -51,7 +74,7 @@ static bool Measure(const Way* way, float t, float reach, float* distance, knVec
     float radius = RadiusAt(way, t);
     knFieldContact contact;
     if (!knFieldQuery_Penetration(&run->field, p, &contact) &&
-        !knFieldQuery_Distance(&run->field, p, radius + reach, &contact))
+        !MeasureOutside(run, p, radius + reach, &contact))
     {
         return false;
     }

@@ -226,6 +226,7 @@ knResult knQueryTriangles(const knQueryPiece* piece, const knTriangleBatch* batc
     m->batch.source = batch;
     m->run.limits = limits;
     m->run.shape = NULL;
+    m->run.mesh = NULL;
     m->run.contacts = contacts;
     Begin(m, piece, batch, items);
     knShapeRun_SetLimits(&m->run, state, capacity);

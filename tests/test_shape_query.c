@@ -428,6 +428,48 @@ static void NoOverlapIsMissedAndNoneInvented(void** state)
     assert_true(overlaps > EFFORT * 20 && apart > EFFORT * 6);
 }
 
+// With the mesh or with the field alone: the same contacts, in the same places.
+static void TheMeshChangesTheTimeAlone(void** state)
+{
+    (void)state;
+    knRandom random = knMakeRandom(41);
+    uint32_t pieces[64];
+    uint32_t count = ListPieces(bunny, pieces, 64);
+    knContactLimits limits = knDefaultContactLimits();
+    uint32_t total = 0;
+    for (int i = 0; i < EFFORT * 30; ++i)
+    {
+        knQueryPiece piece = {bunny, pieces[knRandom_Below(&random, count)], knIdentityTransform()};
+        knPieceMesh mesh;
+        assert_int_equal(knCreatePieceMesh(&mesh, bunny, piece.fragment, NULL, NULL, NULL),
+                         kn_success);
+        knHull hull;
+        knShape shape = RandomShape(&random, 0.5f * mesh.radius, &hull);
+        knTransform t = {knAddScaled(mesh.center, 0.9f * mesh.radius, knRandom_UnitVec3(&random)),
+                         knMakeQuat(knRandom_UnitVec3(&random), 2.0f)};
+        knPairResult one = QueryWith(&piece, &shape, t, &limits), two;
+        knArena arena;
+        knPairState pair = {0};
+        static knPairContact others[CAPACITY];
+        assert_int_equal(knCreateArena(&arena, knQueryShapeBytes(&piece), NULL), kn_success);
+        assert_int_equal(knQueryShapeOnMesh(&piece, &mesh, &shape, t, &limits, &pair, &arena,
+                                            others, CAPACITY, &two),
+                         kn_success);
+        knDestroyArena(&arena);
+        assert_int_equal(one.count, two.count);
+        for (uint32_t k = 0; k < one.count; ++k)
+        {
+            const knContact *a = &contacts[k].contact, *b = &others[k].contact;
+            assert_int_equal(a->feature, b->feature);
+            ASSERT_NEAR(a->distance, b->distance, 1e-5f * mesh.radius + 1e-7f);
+            total += 1;
+        }
+        knDestroyPieceMesh(&mesh);
+        knDestroyHull(&hull);
+    }
+    assert_true(total > EFFORT * 20);
+}
+
 // A shape's contacts keep their ids while it hardly moves.
 static void FeaturesLast(void** state)
 {
@@ -490,6 +532,7 @@ int main(void)
         cmocka_unit_test(CrossedEdgesAreFound),
         cmocka_unit_test(APieceLiesOnAPlane),
         cmocka_unit_test(NoOverlapIsMissedAndNoneInvented),
+        cmocka_unit_test(TheMeshChangesTheTimeAlone),
         cmocka_unit_test(FeaturesLast),
         cmocka_unit_test(BadArgumentsAreNamed),
     };
