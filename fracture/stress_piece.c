@@ -11,26 +11,6 @@ typedef struct Field
     float lambda, mu;
 } Field;
 
-static void GatherLoads(Ritz* ritz)
-{
-    const knStressDef* def = ritz->task->def;
-    double values[MAX_MONOMIALS];
-    for (uint32_t k = 0; k < def->impactCount; ++k)
-    {
-        const knImpact* impact = &def->impacts[k];
-        knDVec3 at = knStress_ToFrame(&ritz->frame, knToDouble(impact->point));
-        knStress_Monomials(&ritz->space, at, values);
-        for (uint32_t m = 0; m < ritz->space.count; ++m)
-        {
-            for (uint32_t i = 0; i < 3; ++i)
-            {
-                double along = knDDot(ritz->frame.axes[i], knToDouble(impact->impulse));
-                ritz->loads[(size_t)k * ritz->n + 3 * m + i] = values[m] * along;
-            }
-        }
-    }
-}
-
 static void FillField(Field* field, const uint32_t* picks)
 {
     const Ritz* ritz = field->ritz;
@@ -197,22 +177,25 @@ static bool Allocate(Ritz* ritz)
     ritz->factor = knArena_Allocate(arena, n * n, sizeof(double));
     ritz->mass =
         knArena_Allocate(arena, (size_t)ritz->space.count * ritz->space.count, sizeof(double));
+    ritz->slopes =
+        knArena_Allocate(arena, (size_t)ritz->space.count * ritz->space.count, sizeof(double));
     ritz->states = knArena_Allocate(arena, MAX_STEPS * n, sizeof(double));
     ritz->loads = knArena_Allocate(arena, ritz->task->def->impactCount * n, sizeof(double));
     ritz->steady = knArena_Allocate(arena, n, sizeof(double));
     ritz->steadyForce = knArena_Allocate(arena, n, sizeof(double));
     ritz->scratch = knArena_Allocate(arena, MOTION_VECTORS * n, sizeof(double));
     return ritz->moments && ritz->grid.cells && ritz->stiffness && ritz->factor && ritz->mass &&
-           ritz->states && ritz->loads && ritz->steady && ritz->steadyForce && ritz->scratch;
+           ritz->slopes && ritz->states && ritz->loads && ritz->steady && ritz->steadyForce &&
+           ritz->scratch;
 }
 
 size_t knStress_PieceBytes(const knStressDef* def)
 {
     size_t n = MAX_UNKNOWNS;
-    size_t matrices = 2 * n * n + MAX_MONOMIALS * MAX_MONOMIALS;
+    size_t matrices = 2 * n * n + 2 * MAX_MONOMIALS * MAX_MONOMIALS;
     size_t vectors = n * (MAX_STEPS + def->impactCount + 2 + MOTION_VECTORS);
     return sizeof(Moments3) + MAX_CELLS * sizeof(knMoments) + 8 * (matrices + vectors) +
-           MAX_MONOMIALS * KN_STRESS_TIMES * 3 * sizeof(float) + 11 * (size_t)KN_CACHE_LINE;
+           MAX_MONOMIALS * KN_STRESS_TIMES * 3 * sizeof(float) + 12 * (size_t)KN_CACHE_LINE;
 }
 
 knResult knStress_SolvePiece(StressTask* task)
@@ -229,7 +212,7 @@ knResult knStress_SolvePiece(StressTask* task)
     knStress_AddMoments(&ritz);
     knStress_Assemble(&ritz);
     knStress_AddAnchors(&ritz);
-    GatherLoads(&ritz);
+    knStress_GatherLoads(&ritz);
     knStress_RunSteps(&ritz);
     EvaluateNodes(&ritz, &field);
     task->result.modeCount = ritz.space.count;

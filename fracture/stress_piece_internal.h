@@ -59,6 +59,7 @@ typedef struct Ritz
     CellGrid grid;
     uint32_t n;        // unknowns: three per monomial
     double* stiffness; // n x n, with what the anchors hold
+    double* slopes;    // count x count: integrals of products of gradients
     double* mass;      // count x count
     double* factor;    // n x n
     double* states;    // [MAX_STEPS][n]
@@ -87,6 +88,9 @@ void knStress_AddAnchors(Ritz* ritz);
 void knStress_Factor(double* matrix, uint32_t n);
 void knStress_Backsolve(const double* matrix, uint32_t n, double* x);
 void knStress_Monomials(const PolySpace* space, knDVec3 p, double* values);
+
+// Loads: stress_load.c
+void knStress_GatherLoads(Ritz* ritz);
 
 // Time steps: stress_steps.c
 void knStress_RunSteps(Ritz* ritz);

@@ -47,6 +47,8 @@ static void AssemblePair(Ritz* ritz, uint32_t m, uint32_t n)
             ritz->stiffness[(size_t)(3 * n + j) * ritz->n + 3 * m + i] = k;
         }
     }
+    ritz->slopes[(size_t)m * ritz->space.count + n] = trace;
+    ritz->slopes[(size_t)n * ritz->space.count + m] = trace;
     double mass = ritz->task->def->set->density * Integral(ritz, m, n, -1, -1);
     ritz->mass[(size_t)m * ritz->space.count + n] = mass;
     ritz->mass[(size_t)n * ritz->space.count + m] = mass;
