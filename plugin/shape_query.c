@@ -4,7 +4,7 @@
 #include "family_internal.h"
 
 #define FEATURES_AT_A_TIME 8
-#define SECTIONS           40 // of the golden section: an edge to 4e-9 of its length
+#define SECTIONS           24 // of the golden section: an edge to 1e-5 of its length
 
 static uint32_t PointCount(const knQueryPiece* piece)
 {
