@@ -245,11 +245,13 @@ static inline PlateTheory Navier(double side, double thickness, double poisson)
     return (PlateTheory){a2 * side * side / (pi2 * rigidity) * w + a2 * both / shear, a2 * moment};
 }
 
+// Prints how far off it is, for docs/modes.md.
 static inline void AssertWithin(const char* what, double got, double expected, double share)
 {
+    double off = 100.0 * (got / expected - 1.0);
+    print_message("    %s: %+.1f %% of theory\n", what, off);
     if (!(fabs(got - expected) <= share * fabs(expected)))
     {
-        fail_msg("%s: %g, theory says %g (%+.1f %%)", what, got, expected,
-                 100.0 * (got / expected - 1.0));
+        fail_msg("%s: %g, theory says %g (%+.1f %%)", what, got, expected, off);
     }
 }
