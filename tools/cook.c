@@ -216,6 +216,19 @@ static knResult CookSections(Kitchen* k)
     return result == kn_success ? CookModes(k) : result;
 }
 
+// The modes came from another process: read the file as a game does.
+static knResult CheckModes(const Kitchen* k)
+{
+    knAsset* asset = NULL;
+    knResult result =
+        knCreateAssetInPlace(&asset, k->cooked->bytes, k->cooked->size, &k->cooked->allocator);
+    knModeSet set;
+    result = result == kn_success ? knOpenModes(&set, asset, false) : result;
+    result = result == kn_success ? knOpenModes(&set, asset, true) : result;
+    knDestroyAsset(asset);
+    return result;
+}
+
 static knResult Encode(Kitchen* k)
 {
     const knCookOptions* o = k->options;
@@ -239,7 +252,10 @@ static knResult Encode(Kitchen* k)
                       .componentCount = k->cooked->report.componentCount,
                       .sections = sections,
                       .sectionCount = count};
-    return knEncodeAsset(&def, &k->cooked->allocator, &k->cooked->bytes, &k->cooked->size);
+    knResult result =
+        knEncodeAsset(&def, &k->cooked->allocator, &k->cooked->bytes, &k->cooked->size);
+    bool hasModes = k->sections[freeSection].size > 0 || k->sections[heldSection].size > 0;
+    return result == kn_success && hasModes ? CheckModes(k) : result;
 }
 
 knResult knCook(const char* path, const knCookOptions* options, const knAllocator* allocator,
