@@ -256,11 +256,11 @@ static knWorld* MakePile(const knTaskHooks* tasks, const knAllocator* allocator)
     knWorld* world = NULL;
     assert_int_equal(knCreateWorld(&world, &def, allocator), kn_success);
     AddFloor(world, 0.5f);
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 2; ++i)
     {
         knQuat turn = knMakeQuat(knMakeVec3(0.6f, 0.0f, 0.8f), (float)i);
         knVec3 place = {0.05f * (float)i, 0.15f + 0.25f * (float)i, 0.0f};
-        BreakAll(world, AddObject(world, &bunny, place, turn), 6);
+        BreakAll(world, AddObject(world, &bunny, place, turn), 5);
     }
     return world;
 }
@@ -290,7 +290,7 @@ static void ThreadsChangeNothing(void** state)
         assert_int_equal(knCreateTaskPool(&pool, i == 3 ? 1 : i + 1, NULL), kn_success);
         knTaskHooks hooks = knTaskPool_Hooks(pool);
         knWorld* world = MakePile(&hooks, NULL);
-        Steps(world, KN_TEST_SLOW ? 40 : 150, DT);
+        Steps(world, KN_TEST_SLOW ? 20 : 70, DT);
         hashes[i] = HashOf(world);
         assert_true(knWorld_Counters(world).pairs.contacts > 20);
         knDestroyWorld(world);
@@ -304,10 +304,10 @@ static void TwoWorldsDoNotMeet(void** state)
 {
     (void)state;
     knWorld* alone = MakePile(NULL, NULL);
-    Steps(alone, 60, DT);
+    Steps(alone, 30, DT);
     knWorld* a = MakePile(NULL, NULL);
     knWorld* b = MakePile(NULL, NULL);
-    for (int i = 0; i < 60; ++i)
+    for (int i = 0; i < 30; ++i)
     {
         Steps(a, 1, DT);
         Steps(b, 1, DT);
@@ -325,7 +325,7 @@ static void SteadyStepsMakeNoHeapCall(void** state)
     knMemoryTracker tracker = {0};
     knAllocator allocator = knTrackingAllocator(&tracker, NULL);
     knWorld* world = MakePile(NULL, &allocator);
-    Steps(world, KN_TEST_SLOW ? 300 : 500, DT);
+    Steps(world, KN_TEST_SLOW ? 150 : 300, DT);
     size_t calls = tracker.callCount;
     Steps(world, 50, DT);
     assert_int_equal(tracker.callCount, calls);

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Zlib
+// Motion: nothing fast and small passes, what overlaps parts gently, a plate rolls on its rim.
+#include "bullet_scene.h"
+
+#define DT (1.0f / 200.0f)
+
+// A bullet of a piece against a thin plate that cannot move or break, straight and at a slant.
+static bool Passes(const TestModel* shot, const TestModel* plate, float speed, float dt, bool slant)
+{
+    knWorld* world = MakeTestWorld();
+    assert_int_equal(knWorld_SetGravity(world, knMakeVec3(0.0f, 0.0f, 0.0f)), kn_success);
+    knBodyDef def = knDefaultBodyDef();
+    def.kind = kn_bodyStatic;
+    AddObjectDef(world, plate, &def);
+    def.kind = kn_bodyDynamic;
+    def.noSleep = true;
+    knVec3 way = knNormalize(knMakeVec3(slant ? 0.4f : 0.0f, -1.0f, slant ? 0.3f : 0.0f));
+    // lands in the middle, at no special moment of a step
+    def.transform.position = knScale(-0.31f - 0.37f * speed * dt, way);
+    def.transform.rotation = knMakeQuat(knNormalize(knMakeVec3(1.0f, 2.0f, 0.5f)), 0.7f);
+    def.velocity = knScale(speed, way);
+    def.spin = knMakeVec3(3.0f, 5.0f, 2.0f);
+    knBodyId id = AddObjectDef(world, shot, &def);
+    int steps = (int)(1.0f / (speed * dt)) + 10;
+    bool passed = false;
+    for (int i = 0; i < steps && !passed; ++i)
+    {
+        Steps(world, 1, dt);
+        knVec3 p = StateOf(world, id).transform.position;
+        passed = p.y < 0.0f && fabsf(p.x) < 0.5f && fabsf(p.z) < 0.5f;
+    }
+    knDestroyWorld(world);
+    return passed;
+}
+
+static void FastPiecesDoNotPass(void** state)
+{
+    (void)state;
+    TestModel plate =
+        OpenBoxModel("slab", knMakeVec3(-0.5f, -0.005f, -0.5f), knMakeVec3(0.5f, 0.005f, 0.5f));
+    TestModel shard = OpenBoxModel("shard", knMakeVec3(-0.0025f, -0.0025f, -0.0025f),
+                                   knMakeVec3(0.0025f, 0.0025f, 0.0025f));
+    TestModel block = OpenBoxModel("block", knMakeVec3(-0.025f, -0.025f, -0.025f),
+                                   knMakeVec3(0.025f, 0.025f, 0.025f));
+    const TestModel* shots[] = {&shard, &block};
+    const float speeds[] = {5.0f, 50.0f, 200.0f};
+    const float dts[] = {1.0f / 60.0f, 1.0f / 200.0f};
+    int passed = 0;
+    for (int i = 0; i < 2 * 3 * 2 * 2; ++i)
+    {
+        const TestModel* shot = shots[i % 2];
+        bool p = Passes(shot, &plate, speeds[i / 2 % 3], dts[i / 6 % 2], i / 12);
+        if (p)
+        {
+            printf("%s at %g m/s, steps of %.1f ms%s: passes\n", i % 2 ? "block" : "shard",
+                   (double)speeds[i / 2 % 3], 1000.0 * (double)dts[i / 6 % 2],
+                   i / 12 ? ", slanted" : "");
+        }
+        passed += p;
+    }
+    assert_int_equal(passed, 0);
+    CloseModel(&plate);
+    CloseModel(&shard);
+    CloseModel(&block);
+}
+
+// The same against what is not a piece, and a fast ball of Bullet's against a piece.
+static void FastPiecesDoNotPassShapes(void** state)
+{
+    (void)state;
+    TestModel shard = OpenBoxModel("shard", knMakeVec3(-0.0025f, -0.0025f, -0.0025f),
+                                   knMakeVec3(0.0025f, 0.0025f, 0.0025f));
+    const float speeds[] = {5.0f, 50.0f, 200.0f};
+    static const knVec3 corners[4] = {
+        {-1.0f, 0.0f, -1.0f}, {1.0f, 0.0f, -1.0f}, {1.0f, 0.0f, 1.0f}, {-1.0f, 0.0f, 1.0f}};
+    static const knTriangle faces[2] = {{{0, 2, 1}}, {{0, 3, 2}}};
+    knTriangleMesh mesh = {corners, faces, 4, 2};
+    for (int i = 0; i < 9; ++i)
+    {
+        knWorld* world = MakeTestWorld();
+        knBodyDef def = knDefaultBodyDef();
+        def.kind = kn_bodyStatic;
+        knBodyId floor;
+        knVec3 up = {0.0f, 1.0f, 0.0f};
+        knResult made = i / 3 == 0 ? knWorld_CreatePlane(world, &def, up, 0.0f, &floor)
+                        : i / 3 == 1
+                            ? knWorld_CreateBox(world, &def, knMakeVec3(1.0f, 0.005f, 1.0f), &floor)
+                            : knWorld_CreateMesh(world, &def, &mesh, &floor);
+        assert_int_equal(made, kn_success);
+        def.kind = kn_bodyDynamic;
+        def.transform.position = knMakeVec3(0.0f, 0.537f, 0.0f);
+        def.velocity = knMakeVec3(0.1f, -speeds[i % 3], 0.0f);
+        knBodyId id = AddObjectDef(world, &shard, &def);
+        Steps(world, 100, DT);
+        float y = StateOf(world, id).transform.position.y;
+        if (y < -0.006f)
+        {
+            printf("kind %d speed %g: passes\n", i / 3, (double)speeds[i % 3]);
+        }
+        assert_true(y > -0.006f);
+        knDestroyWorld(world);
+    }
+    CloseModel(&shard);
+}
+
+// Half in one another: they part, no faster than the world allows.
+static void OverlappingBunniesPartGently(void** state)
+{
+    (void)state;
+    TestModel bunny = OpenDemoModel("bunny");
+    float width = knBox_Extent(knAsset_Info(bunny.asset)->bounds).x;
+    knWorld* world = MakeTestWorld();
+    assert_int_equal(knWorld_SetGravity(world, knMakeVec3(0.0f, 0.0f, 0.0f)), kn_success);
+    knBodyId a = AddObject(world, &bunny, knMakeVec3(0.0f, 0.0f, 0.0f), knIdentityQuat());
+    AddObject(world, &bunny, knMakeVec3(0.5f * width, 0.0f, 0.0f), knIdentityQuat());
+    float fastest = 0.0f, worstMove = 0.0f;
+    knVec3 last = StateOf(world, a).transform.position;
+    for (int i = 0; i < (KN_TEST_SLOW ? 60 : 400); ++i)
+    {
+        Steps(world, 1, DT);
+        knVec3 p = StateOf(world, a).transform.position;
+        worstMove = fmaxf(worstMove, knDistance(p, last) / DT);
+        last = p;
+        fastest = fmaxf(fastest, FastestBody(world));
+    }
+    float left = DeepestContact(world);
+    printf("half in one another: %.2f m/s at most, pushed at %.2f m/s, %.1e m left\n",
+           (double)fastest, (double)worstMove, (double)left);
+    // pushed out of positions, so that little of it is left as speed
+    assert_true(worstMove < 2.5f * knDefaultWorldDef().separationSpeed);
+    assert_true(fastest < knDefaultWorldDef().separationSpeed);
+    if (!KN_TEST_SLOW)
+    {
+        assert_true(left < 0.005f);
+    }
+    knDestroyWorld(world);
+    CloseModel(&bunny);
+}
+
+typedef struct Roll
+{
+    knVec3 end;
+    float turn;     // radians about the axle
+    float contacts; // on average
+} Roll;
+
+// A plate on its rim with the spin of rolling, as in Figure 5.
+static Roll RollPlate(const TestModel* plate, bool full)
+{
+    knWorldDef worldDef = knDefaultWorldDef();
+    worldDef.limits.full = full;
+    knWorld* world = NULL;
+    assert_int_equal(knCreateWorld(&world, &worldDef, NULL), kn_success);
+    AddFloor(world, 0.8f);
+    knBox box = knAsset_Info(plate->asset)->bounds;
+    float radius = 0.5f * knBox_Extent(box).x;
+    knBodyDef def = knDefaultBodyDef();
+    def.friction = 0.8f;
+    def.noSleep = true;
+    def.transform.rotation = knMakeQuat(knMakeVec3(1.0f, 0.0f, 0.0f), 1.5707963f);
+    def.transform.position = knMakeVec3(0.0f, radius + 0.0005f, 0.0f);
+    def.velocity = knMakeVec3(1.0f, 0.0f, 0.0f);
+    def.spin = knMakeVec3(0.0f, 0.0f, -1.0f / radius);
+    knBodyId id = AddObjectDef(world, plate, &def);
+    Roll roll = {.turn = 0.0f};
+    int steps = KN_TEST_SLOW ? 40 : 200;
+    for (int i = 0; i < steps; ++i)
+    {
+        Steps(world, 1, DT);
+        uint32_t count;
+        assert_int_equal(knWorld_Contacts(world, NULL, 0, &count), kn_success);
+        roll.contacts += (float)count / (float)steps;
+        roll.turn -= StateOf(world, id).spin.z * DT;
+    }
+    roll.end = StateOf(world, id).transform.position;
+    knDestroyWorld(world);
+    return roll;
+}
+
+static void APlateRollsOnItsRim(void** state)
+{
+    (void)state;
+    TestModel plate = OpenDemoModel("plate");
+    Roll few = RollPlate(&plate, false), all = RollPlate(&plate, true);
+    printf("rolling plate: %.1f contacts with selection, %.1f without; ends %.4f m and %.4f m on, "
+           "turned %.2f and %.2f\n",
+           (double)few.contacts, (double)all.contacts, (double)few.end.x, (double)all.end.x,
+           (double)few.turn, (double)all.turn);
+    float way = KN_TEST_SLOW ? 0.2f : 1.0f;
+    assert_true(few.end.x > 0.8f * way && few.end.x < 1.05f * way);
+    // the same motion to 2 % of the way
+    assert_true(fabsf(few.end.x - all.end.x) < 0.02f * way);
+    assert_true(fabsf(few.end.z - all.end.z) < 0.02f * way);
+    assert_true(few.contacts <= all.contacts);
+    CloseModel(&plate);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(FastPiecesDoNotPass), cmocka_unit_test(FastPiecesDoNotPassShapes),
+        cmocka_unit_test(OverlappingBunniesPartGently), cmocka_unit_test(APlateRollsOnItsRim)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
