@@ -291,6 +291,45 @@ static void PatternsBreakWhateverTheImpulse(void** state)
     CloseModel(&brick);
 }
 
+// A wall whose foot is held: what still hangs on it stays, what is cut loose falls.
+static void AnchoredFootStays(void** state)
+{
+    (void)state;
+    float x[31], lower[31], upper[31];
+    for (int i = 0; i <= 30; ++i)
+    {
+        x[i] = 0.02f * (float)i - 0.3f;
+        lower[i] = 0.0f;
+        upper[i] = 0.4f;
+    }
+    Profile profile = {x, lower, upper, 31, 20, 0.03f, 1};
+    knModeOptions modes = {.count = 0, .poisson = 0.2, .ruleCount = 1};
+    modes.rules[0] = (knAnchorRule){kn_anchorBelow, {0.001}};
+    TestModel wall = OpenProfile("wall", &profile, &modes);
+    knFamily* family = NULL;
+    knImpact hit = MakeHit(knMakeVec3(0.02f, 0.25f, 0.015f), knMakeVec3(0.0f, 0.0f, -40.0f));
+    knBreakResult result = HitFresh(&wall, breaker, hit, 3, &family);
+    assert_true(result.pieceCount >= 4);
+    const knTetMesh* mesh = knAsset_TetMesh(wall.asset);
+    uint32_t held = 0;
+    for (uint32_t i = 0; i < result.pieceCount; ++i)
+    {
+        const uint32_t* nodes = knFragmentSet_Nodes(knFamily_Fragments(family), result.pieces[i]);
+        bool touches = false;
+        for (uint32_t k = 0; k < knFamily_Fragments(family)->fragments[result.pieces[i]].nodeCount;
+             ++k)
+        {
+            touches |= mesh->nodes[nodes[k]].y <= 0.001f;
+        }
+        assert_int_equal(result.isHeld[i], touches);
+        held += touches;
+    }
+    print_message("wall: %u pieces, %u held\n", result.pieceCount, held);
+    assert_true(held >= 1 && held < result.pieceCount);
+    knDestroyFamily(family);
+    CloseModel(&wall);
+}
+
 static void WrongEventsAreNamed(void** state)
 {
     (void)state;
@@ -329,6 +368,7 @@ int main(void)
         cmocka_unit_test(RefinementChangesLittle),
         cmocka_unit_test(BudgetChangesNoPiece),
         cmocka_unit_test(PatternsBreakWhateverTheImpulse),
+        cmocka_unit_test(AnchoredFootStays),
         cmocka_unit_test(WrongEventsAreNamed),
     };
     return cmocka_run_group_tests(tests, SetUp, TearDown);
