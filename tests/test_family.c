@@ -54,8 +54,8 @@ static void ASplitReachesEveryPart(void** state)
 static void AnEventIsFollowedOnce(void** state)
 {
     (void)state;
-    TestModel piggy = OpenDemoModel("piggy");
-    knFamily* family = MakeFamily(&piggy);
+    TestModel brick = OpenDemoModel("brick");
+    knFamily* family = MakeFamily(&brick);
     BreakInto(family, 3, 5);
     knFragmentSet* set = knFamily_Cutting(family);
     knRandom random = knMakeRandom(8);
@@ -87,7 +87,7 @@ static void AnEventIsFollowedOnce(void** state)
     }
     knDestroyArena(&arena);
     knDestroyFamily(family);
-    CloseModel(&piggy);
+    CloseModel(&brick);
 }
 
 static void ARemovedPieceIsNotThere(void** state)
@@ -150,13 +150,13 @@ static uint32_t ImproveAll(knFamily* family, uint32_t units, uint64_t* hash)
 static void PoorTreesAreRebuiltInSlices(void** state)
 {
     (void)state;
-    TestModel plate = OpenDemoModel("plate");
-    knFamily* small = MakeFamily(&plate);
-    knFamily* large = MakeFamily(&plate);
+    TestModel brick = OpenDemoModel("brick");
+    knFamily* small = MakeFamily(&brick);
+    knFamily* large = MakeFamily(&brick);
     uint64_t hashes[2] = {0, 0};
     assert_int_equal(ImproveAll(small, 100, &hashes[0]), 0);
-    BreakInto(small, 30, 3);
-    BreakInto(large, 30, 3);
+    BreakInto(small, 40, 3);
+    BreakInto(large, 40, 3);
     assert_true(CountPoor(small) > 0);
     uint32_t swaps = ImproveAll(small, 37, &hashes[0]);
     assert_true(swaps > 0);
@@ -178,16 +178,16 @@ static void PoorTreesAreRebuiltInSlices(void** state)
     }
     knDestroyFamily(small);
     knDestroyFamily(large);
-    CloseModel(&plate);
+    CloseModel(&brick);
 }
 
 // A piece that breaks while its tree is being rebuilt keeps what the break gave it.
 static void ABreakDiscardsARebuild(void** state)
 {
     (void)state;
-    TestModel plate = OpenDemoModel("plate");
-    knFamily* family = MakeFamily(&plate);
-    BreakInto(family, 30, 3);
+    TestModel brick = OpenDemoModel("brick");
+    knFamily* family = MakeFamily(&brick);
+    BreakInto(family, 40, 3);
     knImproveReport report;
     do
     {
@@ -207,7 +207,7 @@ static void ABreakDiscardsARebuild(void** state)
     }
     assert_int_equal(knFamily_Improve(NULL, 1, &report), kn_errorArgument);
     knDestroyFamily(family);
-    CloseModel(&plate);
+    CloseModel(&brick);
 }
 
 static void BadDefinitionsAreNamed(void** state)
