@@ -152,11 +152,11 @@ static double Separation(knVec3 n, const knVec3 above[3], const knVec3 below[3])
     return (double)low - (double)high;
 }
 
-// Along the normal of the best touch so far, as from the start.
+// Along a direction that parted others: most pairs of two faces are parted by the same one.
 static bool IsPairLater(const Pair* pair, double growth)
 {
     const knSweep* s = pair->sweep;
-    if (s->triangleA == KN_NONE || !pair->b)
+    if (!pair->b)
     {
         return false;
     }
@@ -166,9 +166,17 @@ static bool IsPairLater(const Pair* pair, double growth)
         a[i] = knTransformPoint(s->motionA.start, pair->a[i]);
         b[i] = knTransformPoint(s->motionB.start, pair->b[i]);
     }
-    double room = Separation(knToFloat(s->gap.normal), a, b);
-    double speed = SpeedAlong(pair, &s->gap, a, b, s->motionA.start, s->motionB.start);
-    return room > 0.0 && TimeToUse(room + 0.5 * s->tolerance, speed, growth) >= s->best;
+    for (int i = 0; i < 2; ++i)
+    {
+        knGap along = {.normal = knToDouble(s->guesses[i])};
+        double room = Separation(s->guesses[i], a, b);
+        double speed = SpeedAlong(pair, &along, a, b, s->motionA.start, s->motionB.start);
+        if (room > 0.0 && TimeToUse(room + 0.5 * s->tolerance, speed, growth) >= s->best)
+        {
+            return true;
+        }
+    }
+    return false;
 }
 
 // At a touch the way between two points is mostly rounding, and beside an edge inside a flat face
@@ -229,6 +237,7 @@ void knSweep_TryPair(knSweep* s, uint32_t triangleA, const knVec3* corners, uint
             if (!IsFromBehind(s, &gap))
             {
                 PreferFace(&pair, t, &gap);
+                s->guesses[0] = knToFloat(gap.normal);
                 s->best = t;
                 s->gap = gap;
                 s->triangleA = triangleA;
@@ -236,6 +245,7 @@ void knSweep_TryPair(knSweep* s, uint32_t triangleA, const knVec3* corners, uint
             }
             return;
         }
+        s->guesses[1] = knToFloat(gap.normal);
         // to half the tolerance: at the touch itself there is no direction
         t += TimeToUse(fmax(room - 0.5 * s->tolerance, 0.25 * s->tolerance), speed, growth);
     }
@@ -291,15 +301,10 @@ static float Reach(const knMeshNode* node, knQuat rotation, knVec3 n)
     return 0.5f * (fabsf(d.x) * e.x + fabsf(d.y) * e.y + fabsf(d.z) * e.z);
 }
 
-// Along the normal of the best touch so far: what lies flat beside it is not earlier.
-static bool IsNotEarlier(const knSweep* s, const knMeshNode* a, const knMeshNode* b)
+// Along a direction that parted others, for boxes.
+static bool IsParted(const knSweep* s, const knMeshNode* a, const knMeshNode* b, knVec3 n)
 {
-    if (s->triangleA == KN_NONE)
-    {
-        return false;
-    }
     const knMotion *ma = &s->motionA, *mb = &s->motionB;
-    knVec3 n = knToFloat(s->gap.normal);
     Ball x = BallAround(a), y = BallAround(b);
     knVec3 armA = knRotate(ma->start.rotation, x.center);
     knVec3 armB = knRotate(mb->start.rotation, y.center);
@@ -368,7 +373,8 @@ void knSweep_RunMeshes(knSweep* s)
     {
         Visit v = stack[--depth];
         const knMeshNode *a = &s->a->nodes[v.a], *b = &s->b->nodes[v.b];
-        if (v.time >= s->best - 0.5 * s->tolerance / speed || IsNotEarlier(s, a, b))
+        if (v.time >= s->best - 0.5 * s->tolerance / speed || IsParted(s, a, b, s->guesses[0]) ||
+            IsParted(s, a, b, s->guesses[1]))
         {
             continue;
         }

@@ -4,7 +4,7 @@
 #define TOLERANCE   1e-3   // of the smaller radius: nearer than that is a touch
 #define MAX_SLIDES  4      // contacts looked for one behind the other
 #define SAME_NORMAL 0.999f // cosine; what slides into the same plane again is known
-#define FAST_SHARE  0.25f  // of the thinnest side
+#define FAST_SHARE  0.5f   // of the thinnest side
 
 static bool IsFiniteMotion(const knMotion* m)
 {
@@ -80,6 +80,7 @@ static void RunOnce(knSweep* s, RunFcn* run, const void* context)
 {
     s->best = 1.0 + 1e-9;
     s->triangleA = KN_NONE;
+    s->guesses[0] = s->guesses[1] = knMakeVec3(0.0f, 0.0f, 0.0f);
     s->move = knSub(s->motionA.move, s->motionB.move);
     run(s, context);
 }

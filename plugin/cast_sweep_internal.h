@@ -19,6 +19,7 @@ typedef struct knSweep
     uint32_t triangleA, other; // that touch: of a, and of b or the caller's
     uint32_t otherId;          // what `other` becomes
     knGap gap;
+    knVec3 guesses[2]; // directions that parted others: of the best touch, of the last miss
 } knSweep;
 
 // Lowers `best` where the two touch earlier.
