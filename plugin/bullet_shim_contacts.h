@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// Part of the one translation unit that knows Bullet: included by bullet_shim.cpp alone.
+// The collision algorithm: asks Knap, and hands its contacts to Bullet's manifolds.
+
+#include "bullet_shim_shapes.h"
+
+namespace
+{
+
+class Algorithm final : public btCollisionAlgorithm
+{
+  public:
+    Algorithm(knPort* owner, bool closest, const btCollisionAlgorithmConstructionInfo& info,
+              const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b);
+    ~Algorithm() override;
+
+    void processCollision(const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b,
+                          const btDispatcherInfo& info, btManifoldResult* out) override;
+
+    btScalar calculateTimeOfImpact(btCollisionObject*, btCollisionObject*, const btDispatcherInfo&,
+                                   btManifoldResult*) override
+    {
+        return 1.0f;
+    }
+
+    void getAllContactManifolds(btManifoldArray& array) override
+    {
+        for (int i = 0; i < manifolds.size(); ++i)
+        {
+            array.push_back(manifolds[i]);
+        }
+    }
+
+    bool MakeInput(const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b, float dt,
+                   knPairInput* input);
+    void Submit(float dt);
+    bool Answer(const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b, float dt,
+                const knTouch** touches, uint32_t* count);
+    void Fill(const knTouch* touches, uint32_t count, float dt, btManifoldResult* out);
+    void AddPoint(btPersistentManifold* manifold, const knTouch& touch, float dt,
+                  btManifoldResult* out);
+    void Report(const knTouch* touches, uint32_t count, btManifoldResult* out);
+    void SetManifoldCount(int count);
+    btManifoldPoint* FindOld(int part, int feature);
+
+    knPort* port;
+    Algorithm* next = nullptr;
+    Algorithm* previous = nullptr;
+    const btCollisionObject* objects[2];
+    knPairSource* source = nullptr; // null between pieces
+    knId pair = {0, 0};
+    btManifoldArray manifolds;
+    btQuaternion turn = btQuaternion::getIdentity(); // from Knap's frame of the shape to Bullet's
+    int oldCursor = 0;
+    bool isClosest;
+    bool isTop; // a pair of Bullet's cache, not of parts of a compound
+    bool isListed = false;
+};
+
+Algorithm::Algorithm(knPort* owner, bool closest, const btCollisionAlgorithmConstructionInfo& info,
+                     const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b)
+    : btCollisionAlgorithm(info),
+      port(owner), objects{a->getCollisionObject(), b->getCollisionObject()}, isClosest(closest),
+      isTop(!a->m_parent && !b->m_parent)
+{
+    if (knPairs_Add(port->pairs, &pair) != kn_success)
+    {
+        return;
+    }
+    const PieceShape* pieces[2] = {AsPiece(a->getCollisionShape()),
+                                   AsPiece(b->getCollisionShape())};
+    if (!pieces[0] != !pieces[1])
+    {
+        const btCollisionShape* shape = (pieces[0] ? b : a)->getCollisionShape();
+        knResult result = knSources_Take(port->sources, pair.index, &source);
+        if (result == kn_success && !IsMesh(shape->getShapeType()))
+        {
+            result = TranslateConvex(port, shape, source, &turn);
+        }
+        if (result != kn_success)
+        {
+            knPairs_Remove(port->pairs, pair);
+            pair = {0, 0};
+        }
+    }
+    if (!isClosest)
+    {
+        previous = port->last;
+        (port->last ? port->last->next : port->first) = this;
+        port->last = this;
+        isListed = true;
+    }
+}
+
+Algorithm::~Algorithm()
+{
+    for (int i = 0; i < manifolds.size(); ++i)
+    {
+        m_dispatcher->releaseManifold(manifolds[i]);
+    }
+    if (source)
+    {
+        knSources_Drop(port->sources, source);
+    }
+    knPairs_Remove(port->pairs, pair);
+    if (isListed)
+    {
+        (previous ? previous->next : port->first) = next;
+        (next ? next->previous : port->last) = previous;
+    }
+}
+
+bool MakePieceSide(const btCollisionObjectWrapper* wrapper, float dt, knPairSide* side)
+{
+    const PieceShape* piece = AsPiece(wrapper->getCollisionShape());
+    if (piece)
+    {
+        side->kind = kn_sidePiece;
+        side->family = piece->family;
+        side->fragment = piece->fragment;
+        side->mesh = piece->mesh;
+        side->motion = MakeMotion(wrapper->getCollisionObject(),
+                                  wrapper->getWorldTransform() * piece->toMesh.inverse(), dt);
+    }
+    return piece != nullptr;
+}
+
+bool Algorithm::MakeInput(const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b,
+                          float dt, knPairInput* input)
+{
+    const btCollisionObjectWrapper* wrappers[2] = {a, b};
+    *input = knPairInput();
+    bool isPiece[2];
+    for (int i = 0; i < 2; ++i)
+    {
+        isPiece[i] = MakePieceSide(wrappers[i], dt, &input->sides[i]);
+    }
+    if (isPiece[0] == isPiece[1])
+    {
+        return isPiece[0] && !source;
+    }
+    int other = isPiece[0] ? 1 : 0;
+    knPairSide* side = &input->sides[other];
+    if (!source)
+    {
+        return false;
+    }
+    const btTransform& transform = wrappers[other]->getWorldTransform();
+    side->motion =
+        MakeMotion(wrappers[other]->getCollisionObject(), transform * btTransform(turn), dt);
+    if (!IsMesh(wrappers[other]->getCollisionShape()->getShapeType()))
+    {
+        side->kind = kn_sideShape;
+        side->shape = &source->shape;
+        return true;
+    }
+    side->kind = kn_sideTriangles;
+    side->batch = &source->batch;
+    return GatherTriangles(port, input->sides[1 - other], wrappers[other], source) == kn_success;
+}
+
+void Algorithm::Submit(float dt)
+{
+    btCollisionObjectWrapper a(nullptr, objects[0]->getCollisionShape(), objects[0],
+                               objects[0]->getWorldTransform(), -1, -1);
+    btCollisionObjectWrapper b(nullptr, objects[1]->getCollisionShape(), objects[1],
+                               objects[1]->getWorldTransform(), -1, -1);
+    knPairInput input;
+    if (MakeInput(&a, &b, dt, &input))
+    {
+        (void)knPairs_Submit(port->pairs, pair, &input);
+    }
+}
+
+bool IsOurs(const btCollisionObject* a, const btCollisionObject* b)
+{
+    const btCollisionShape* shapes[2] = {a->getCollisionShape(), b->getCollisionShape()};
+    return (AsPiece(shapes[0]) && !shapes[1]->isCompound()) ||
+           (AsPiece(shapes[1]) && !shapes[0]->isCompound());
+}
+
+// Pairs that the broad phase has just found have no algorithm yet; Bullet would make it now.
+void MakeMissing(knPort* port)
+{
+    btOverlappingPairCache* cache = port->world->getBroadphase()->getOverlappingPairCache();
+    btBroadphasePair* pairs = cache->getOverlappingPairArrayPtr();
+    for (int i = 0; i < cache->getNumOverlappingPairs(); ++i)
+    {
+        btCollisionObject* a = static_cast<btCollisionObject*>(pairs[i].m_pProxy0->m_clientObject);
+        btCollisionObject* b = static_cast<btCollisionObject*>(pairs[i].m_pProxy1->m_clientObject);
+        if (pairs[i].m_algorithm || !IsOurs(a, b) || !port->dispatcher->needsCollision(a, b))
+        {
+            continue;
+        }
+        btCollisionObjectWrapper wa(nullptr, a->getCollisionShape(), a, a->getWorldTransform(), -1,
+                                    -1);
+        btCollisionObjectWrapper wb(nullptr, b->getCollisionShape(), b, b->getWorldTransform(), -1,
+                                    -1);
+        pairs[i].m_algorithm =
+            port->dispatcher->findAlgorithm(&wa, &wb, nullptr, BT_CONTACT_POINT_ALGORITHMS);
+    }
+}
+
+// All pairs at once: the first one that Bullet asks for pays for all.
+void RunRound(knPort* port, float dt)
+{
+    double start = Now();
+    MakeMissing(port);
+    knPairs_Begin(port->pairs);
+    for (Algorithm* a = port->first; a; a = a->next)
+    {
+        if (a->isTop && port->dispatcher->needsCollision(a->objects[0], a->objects[1]))
+        {
+            a->Submit(dt);
+        }
+    }
+    knPairs_Run(port->pairs);
+    port->queryTime += Now() - start;
+}
+
+bool Algorithm::Answer(const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b,
+                       float dt, const knTouch** touches, uint32_t* count)
+{
+    knPairInput input;
+    if (knId_IsNull(pair) || !MakeInput(a, b, dt, &input))
+    {
+        return false;
+    }
+    if (isTop && !isClosest)
+    {
+        if (knPairs_Take(port->pairs, pair, &input, touches, count))
+        {
+            return true;
+        }
+        RunRound(port, dt);
+        if (knPairs_Take(port->pairs, pair, &input, touches, count))
+        {
+            return true;
+        }
+    }
+    return knPairs_QueryNow(port->pairs, pair, &input, touches, count) == kn_success;
+}
+
+void Algorithm::SetManifoldCount(int count)
+{
+    while (manifolds.size() < count)
+    {
+        manifolds.push_back(m_dispatcher->getNewManifold(objects[0], objects[1]));
+    }
+    // a few spare ones, so that a pair that comes and goes does not ask the pool each time
+    while (manifolds.size() > count + 2)
+    {
+        m_dispatcher->releaseManifold(manifolds[manifolds.size() - 1]);
+        manifolds.pop_back();
+    }
+}
+
+// Contacts mostly come in the order of the last step, so the search goes on where it stopped.
+btManifoldPoint* Algorithm::FindOld(int part, int feature)
+{
+    int count = port->oldPoints.size();
+    for (int i = 0; i < count; ++i)
+    {
+        int k = (oldCursor + i) % count;
+        if (port->oldPoints[k].m_index0 == feature && port->oldPoints[k].m_partId0 == part)
+        {
+            oldCursor = k + 1;
+            return &port->oldPoints[k];
+        }
+    }
+    return nullptr;
+}
+
+void KeepImpulses(btManifoldPoint& point, btManifoldPoint& old)
+{
+    point.m_appliedImpulse = old.m_appliedImpulse;
+    point.m_prevRHS = old.m_prevRHS;
+    point.m_appliedImpulseLateral1 = old.m_appliedImpulseLateral1;
+    point.m_appliedImpulseLateral2 = old.m_appliedImpulseLateral2;
+    point.m_lifeTime = old.m_lifeTime + 1;
+    if (!point.m_userPersistentData)
+    {
+        point.m_userPersistentData = old.m_userPersistentData;
+        old.m_userPersistentData = nullptr;
+    }
+}
+
+float ApproachSpeed(const btManifoldPoint& point, const btCollisionObject* const objects[2])
+{
+    btVector3 v(0.0f, 0.0f, 0.0f);
+    for (int i = 0; i < 2; ++i)
+    {
+        const btRigidBody* body = btRigidBody::upcast(objects[i]);
+        if (body)
+        {
+            const btVector3& at = i == 0 ? point.m_positionWorldOnA : point.m_positionWorldOnB;
+            btVector3 u = body->getVelocityInLocalPoint(at - body->getCenterOfMassPosition());
+            v += i == 0 ? -u : u;
+        }
+    }
+    return v.dot(point.m_normalWorldOnB);
+}
+
+// A point that is reached in this step bounces now, or it would be stopped by its gap and bounce
+// with what is left. One that is not reached must not bounce at all.
+void SetRestitution(btManifoldPoint& point, const btCollisionObject* const objects[2], float dt)
+{
+    if (point.m_distance1 <= 0.0f || point.m_combinedRestitution <= 0.0f)
+    {
+        return;
+    }
+    if (ApproachSpeed(point, objects) * dt > point.m_distance1)
+    {
+        point.m_distance1 = 0.0f;
+    }
+    else
+    {
+        point.m_combinedRestitution = 0.0f;
+    }
+}
+
+void Algorithm::AddPoint(btPersistentManifold* manifold, const knTouch& touch, float dt,
+                         btManifoldResult* out)
+{
+    // the threshold also merges points nearer than itself, so it is no larger than the gap
+    float gap = touch.isSwept ? 0.0f : touch.distance;
+    manifold->setContactBreakingThreshold(btMax(gap, 0.0f));
+    int part = static_cast<int>(touch.isSwept ? SWEPT_PART : 0);
+    int feature = static_cast<int>(touch.feature);
+    out->setShapeIdentifiersA(part, feature);
+    out->setShapeIdentifiersB(-1, -1);
+    int before = manifold->getNumContacts();
+    const btScalar erp = port->world->getSolverInfo().m_erp2;
+    float deepest = erp > 0.0f ? -port->separationSpeed * dt / erp : -FLT_MAX;
+    out->addContactPoint(ToBt(touch.normal), ToBt(touch.points[1]), btMax(gap, deepest));
+    if (manifold->getNumContacts() == before)
+    {
+        return;
+    }
+    btManifoldPoint& point = manifold->getContactPoint(before);
+    if (touch.isSwept)
+    {
+        point.m_positionWorldOnA = ToBt(touch.points[0]);
+        point.m_localPointA = objects[0]->getWorldTransform().invXform(point.m_positionWorldOnA);
+        point.m_distance1 = touch.distance;
+    }
+    SetRestitution(point, objects, dt);
+    btManifoldPoint* old = FindOld(part, feature);
+    if (old)
+    {
+        KeepImpulses(point, *old);
+    }
+}
+
+// Old points are set aside and found again by their feature, new ones go through Bullet's own door,
+// so that callbacks, friction and restitution are as for any shape.
+void Algorithm::Fill(const knTouch* touches, uint32_t count, float dt, btManifoldResult* out)
+{
+    const int perManifold = MANIFOLD_CACHE_SIZE;
+    int needed = (static_cast<int>(count) + perManifold - 1) / perManifold;
+    port->oldPoints.resizeNoInitialize(0);
+    oldCursor = 0;
+    for (int i = 0; i < manifolds.size(); ++i)
+    {
+        for (int k = 0; k < manifolds[i]->getNumContacts(); ++k)
+        {
+            port->oldPoints.push_back(manifolds[i]->getContactPoint(k));
+            manifolds[i]->getContactPoint(k).m_userPersistentData = nullptr;
+        }
+    }
+    bool hadContacts = port->oldPoints.size() > 0;
+    for (int i = 0; i < manifolds.size(); ++i)
+    {
+        // not clearManifold: the contact has not ended
+        manifolds[i]->setNumContacts(0);
+    }
+    SetManifoldCount(needed);
+    ContactStartedCallback started = gContactStartedCallback;
+    for (int i = 0; i < static_cast<int>(count); ++i)
+    {
+        gContactStartedCallback = hadContacts || i > 0 ? nullptr : started;
+        out->setPersistentManifold(manifolds[i / perManifold]);
+        AddPoint(manifolds[i / perManifold], touches[i], dt, out);
+    }
+    gContactStartedCallback = started;
+    for (int i = 0; i < port->oldPoints.size(); ++i)
+    {
+        if (port->oldPoints[i].m_userPersistentData && gContactDestroyedCallback)
+        {
+            (*gContactDestroyedCallback)(port->oldPoints[i].m_userPersistentData);
+        }
+    }
+    if (hadContacts && count == 0 && gContactEndedCallback)
+    {
+        gContactEndedCallback(manifolds[0]);
+    }
+}
+
+// For contact tests of the game's: nothing is kept.
+void Algorithm::Report(const knTouch* touches, uint32_t count, btManifoldResult* out)
+{
+    SetManifoldCount(1);
+    out->setPersistentManifold(manifolds[0]);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        if (!touches[i].isSwept)
+        {
+            manifolds[0]->setContactBreakingThreshold(btMax(touches[i].distance, 0.0f));
+            out->setShapeIdentifiersA(0, static_cast<int>(touches[i].feature));
+            out->addContactPoint(ToBt(touches[i].normal), ToBt(touches[i].points[1]),
+                                 touches[i].distance);
+        }
+    }
+}
+
+void Algorithm::processCollision(const btCollisionObjectWrapper* a,
+                                 const btCollisionObjectWrapper* b, const btDispatcherInfo& info,
+                                 btManifoldResult* out)
+{
+    const knTouch* touches = nullptr;
+    uint32_t count = 0;
+    if (!Answer(a, b, isClosest ? 0.0f : info.m_timeStep, &touches, &count))
+    {
+        return;
+    }
+    double start = Now();
+    if (isClosest)
+    {
+        Report(touches, count, out);
+    }
+    else
+    {
+        Fill(touches, count, info.m_timeStep, out);
+    }
+    port->contactTime += Now() - start;
+}
+
+btCollisionAlgorithm*
+CreateFunc::CreateCollisionAlgorithm(btCollisionAlgorithmConstructionInfo& info,
+                                     const btCollisionObjectWrapper* a,
+                                     const btCollisionObjectWrapper* b)
+{
+    void* memory = info.m_dispatcher1->allocateCollisionAlgorithm(sizeof(Algorithm));
+    return ::new (memory) Algorithm(port, isClosest, info, a, b);
+}
+
+void StepAction::updateAction(btCollisionWorld*, btScalar)
+{
+    port->lastQueryTime = port->queryTime;
+    port->lastContactTime = port->contactTime;
+    port->queryTime = 0.0;
+    port->contactTime = 0.0;
+}
+
+} // namespace
