@@ -301,26 +301,66 @@ static float Reach(const knMeshNode* node, knQuat rotation, knVec3 n)
     return 0.5f * (fabsf(d.x) * e.x + fabsf(d.y) * e.y + fabsf(d.z) * e.z);
 }
 
-// Along a direction that parted others, for boxes.
-static bool IsParted(const knSweep* s, const knMeshNode* a, const knMeshNode* b, knVec3 n)
+// Whether what is in two nodes cannot touch before the best so far, when `room` lies between them
+// along the direction at the start.
+static bool IsLater(const knSweep* s, const knMeshNode* a, const knMeshNode* b, knVec3 n,
+                    float room)
 {
+    if (!(room > 0.0f))
+    {
+        return false;
+    }
     const knMotion *ma = &s->motionA, *mb = &s->motionB;
     Ball x = BallAround(a), y = BallAround(b);
     knVec3 armA = knRotate(ma->start.rotation, x.center);
     knVec3 armB = knRotate(mb->start.rotation, y.center);
-    float room = knDot(n, knAdd(ma->start.position, armA)) - Reach(a, ma->start.rotation, n);
-    room -= knDot(n, knAdd(mb->start.position, armB)) + Reach(b, mb->start.rotation, n);
     float speed = -knDot(n, knAdd(s->move, knCross(ma->turn, armA))) +
                   knDot(n, knCross(mb->turn, armB)) + knLength(knCross(n, ma->turn)) * x.radius +
                   knLength(knCross(n, mb->turn)) * y.radius;
     double growth = Bend(ma->turn, (double)(knLength(x.center) + x.radius)) +
                     Bend(mb->turn, (double)(knLength(y.center) + y.radius));
-    return room > 0.0f &&
-           TimeToUse((double)room + 0.5 * s->tolerance, (double)speed, growth) >= s->best;
+    return TimeToUse((double)room + 0.5 * s->tolerance, (double)speed, growth) >= s->best;
+}
+
+// Along a direction that parted others, for boxes.
+static bool IsParted(const knSweep* s, const knMeshNode* a, const knMeshNode* b, knVec3 n)
+{
+    const knMotion *ma = &s->motionA, *mb = &s->motionB;
+    knVec3 centerA = knTransformPoint(ma->start, knBox_Center(a->box));
+    knVec3 centerB = knTransformPoint(mb->start, knBox_Center(b->box));
+    float room = knDot(n, knSub(centerA, centerB)) - Reach(a, ma->start.rotation, n) -
+                 Reach(b, mb->start.rotation, n);
+    return IsLater(s, a, b, n, room);
+}
+
+// The furthest corner of a leaf's triangles along a direction of the world.
+static float LeafReach(const knPieceMesh* mesh, const knMeshNode* leaf, knTransform at, knVec3 n)
+{
+    knVec3 d = knInvRotate(at.rotation, n);
+    float most = -FLT_MAX;
+    for (uint32_t i = 0; i < leaf->count; ++i)
+    {
+        knVec3 v[3];
+        knPieceMesh_Corners(mesh, mesh->order[leaf->first + i], v);
+        most = fmaxf(most, fmaxf(knDot(d, v[0]), fmaxf(knDot(d, v[1]), knDot(d, v[2]))));
+    }
+    return most + knDot(n, at.position);
+}
+
+// The same for leaves, by their corners: the box of a slanted face is thick.
+static bool IsLeafParted(const knSweep* s, const knMeshNode* a, const knMeshNode* b, knVec3 n)
+{
+    float room =
+        -LeafReach(s->a, a, s->motionA.start, knNeg(n)) - LeafReach(s->b, b, s->motionB.start, n);
+    return IsLater(s, a, b, n, room);
 }
 
 static void TryLeaves(knSweep* s, const knMeshNode* a, const knMeshNode* b, double from)
 {
+    if (IsLeafParted(s, a, b, s->guesses[0]) || IsLeafParted(s, a, b, s->guesses[1]))
+    {
+        return;
+    }
     for (uint32_t i = 0; i < a->count; ++i)
     {
         for (uint32_t k = 0; k < b->count; ++k)
