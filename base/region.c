@@ -7,14 +7,11 @@
 typedef struct Clip
 {
     knTetRegion* region;
+    const knVec3* corners;
     const uint32_t* nodes;
     const float* phi;
-    uint8_t keep;                             // corners that stay
-    uint32_t kept;                            // vertices that stay, as bits
-    uint8_t ends[KN_MAX_REGION_VERTICES][2];  // of the edge that a new vertex lies on
-    uint8_t next[2 * KN_MAX_REGION_VERTICES]; // around the new face
-    knRegionVertex made[KN_MAX_REGION_VERTICES];
-    int madeCount;
+    uint8_t keep;  // corners that stay
+    uint8_t state; // of knNextClips; 0 while nothing is cut
 } Clip;
 
 static uint8_t FeatureOf(uint8_t support)
@@ -119,140 +116,47 @@ static knRegionVertex CutVertex(const Clip* clip, const knRegionVertex* in,
     return v;
 }
 
-static bool IsKept(const Clip* clip, uint8_t vertex)
+// A later plane: which vertices and faces are left is in the table.
+static void ClipFurther(Clip* clip, uint8_t source)
 {
-    return clip->kept >> vertex & 1;
-}
-
-// The new vertex on the edge of two old ones, as an index behind all old ones.
-static uint8_t FindCut(Clip* clip, uint8_t in, uint8_t out)
-{
-    for (uint8_t i = 0; i < clip->madeCount; ++i)
-    {
-        if (clip->ends[i][0] == in && clip->ends[i][1] == out)
-        {
-            return (uint8_t)(KN_MAX_REGION_VERTICES + i);
-        }
-    }
-    uint8_t made = (uint8_t)clip->madeCount++;
-    clip->ends[made][0] = in;
-    clip->ends[made][1] = out;
-    clip->made[made] = CutVertex(clip, &clip->region->vertices[in], &clip->region->vertices[out]);
-    return (uint8_t)(KN_MAX_REGION_VERTICES + made);
-}
-
-// Keeps the part of a face on the kept side and notes its new edge for the face of the plane.
-static knRegionFace ClipFace(Clip* clip, const knRegionFace* face)
-{
-    knRegionFace result = {.source = face->source};
-    uint8_t leaving = 0;
-    uint8_t entering = 0;
-    bool crossed = false;
-    uint8_t a = face->loop[face->count - 1];
-    for (int i = 0; i < face->count; ++i)
-    {
-        uint8_t b = face->loop[i];
-        if (IsKept(clip, a) && !IsKept(clip, b))
-        {
-            leaving = FindCut(clip, a, b);
-            result.loop[result.count++] = leaving;
-            crossed = true;
-        }
-        else if (!IsKept(clip, a) && IsKept(clip, b))
-        {
-            entering = FindCut(clip, b, a);
-            result.loop[result.count++] = entering;
-        }
-        if (IsKept(clip, b))
-        {
-            result.loop[result.count++] = b;
-        }
-        a = b;
-    }
-    if (crossed)
-    {
-        // the face of the plane runs along the same edge the other way
-        clip->next[entering] = leaving;
-    }
-    return result;
-}
-
-static void CloseFace(Clip* clip, uint8_t source)
-{
-    knRegionFace face = {.source = source};
-    uint8_t vertex = KN_MAX_REGION_VERTICES;
-    for (int i = 0; i < clip->madeCount; ++i)
-    {
-        face.loop[face.count++] = vertex;
-        vertex = clip->next[vertex];
-    }
-    clip->region->faces[clip->region->faceCount++] = face;
-}
-
-// Drops the vertices that are cut away and puts the new ones behind the rest.
-static void Compact(Clip* clip)
-{
+    uint8_t index = knNextClips[clip->state][clip->keep];
+    const knClip* c = &knClips[index];
     knTetRegion* region = clip->region;
-    uint8_t map[2 * KN_MAX_REGION_VERTICES] = {0};
-    uint8_t count = 0;
-    for (uint8_t i = 0; i < region->vertexCount; ++i)
+    knRegionVertex made[4];
+    for (int i = 0; i < c->madeCount; ++i)
     {
-        if (IsKept(clip, i))
-        {
-            map[i] = count;
-            region->vertices[count++] = region->vertices[i];
-        }
+        made[i] =
+            CutVertex(clip, &region->vertices[c->made[i][0]], &region->vertices[c->made[i][1]]);
     }
-    for (int i = 0; i < clip->madeCount; ++i)
+    for (int i = 0; i < c->keptCount; ++i)
     {
-        map[KN_MAX_REGION_VERTICES + i] = count;
-        region->vertices[count++] = clip->made[i];
+        region->vertices[i] = region->vertices[c->kept[i]]; // never one from further ahead
     }
-    region->vertexCount = count;
-    for (int f = 0; f < region->faceCount; ++f)
+    memcpy(region->vertices + c->keptCount, made, c->madeCount * sizeof made[0]);
+    for (int f = 0; f < c->faceCount; ++f)
     {
-        knRegionFace* face = &region->faces[f];
-        for (int i = 0; i < face->count; ++i)
-        {
-            face->loop[i] = map[face->loop[i]];
-        }
+        uint8_t from = region->faces[c->faces[f].source].source;
+        region->faces[f] = c->faces[f];
+        region->faces[f].source = f + 1 < c->faceCount ? from : source;
     }
-}
-
-static void ClipRegion(Clip* clip, uint8_t source)
-{
-    knTetRegion* region = clip->region;
-    uint8_t faceCount = region->faceCount;
-    region->faceCount = 0;
-    clip->madeCount = 0;
-    clip->kept = 0;
-    for (int i = 0; i < region->vertexCount; ++i)
-    {
-        clip->kept |= (uint32_t)(clip->keep >> region->vertices[i].owner & 1) << i;
-    }
-    for (int f = 0; f < faceCount; ++f)
-    {
-        knRegionFace face = ClipFace(clip, &region->faces[f]);
-        if (face.count > 0)
-        {
-            region->faces[region->faceCount++] = face;
-        }
-    }
-    CloseFace(clip, source);
-    Compact(clip);
+    region->vertexCount = (uint8_t)(c->keptCount + c->madeCount);
+    region->faceCount = c->faceCount;
     region->mask = clip->keep;
+    clip->state = (uint8_t)(index + 15);
 }
 
-// The first plane, from the table. The same bits that clipping gives: where a weight is one, its
-// products are exact.
-static void ClipWhole(Clip* clip, const knVec3* corners)
+// The first plane: all new vertices lie between corners.
+static void ClipWhole(Clip* clip, uint8_t source)
 {
+    const knVec3* corners = clip->corners;
     const knFirstClip* first = &knFirstClips[clip->keep];
     knTetRegion* region = clip->region;
     region->mask = clip->keep;
+    clip->state = clip->keep;
     region->vertexCount = first->vertexCount;
     region->faceCount = first->faceCount;
     memcpy(region->faces, first->faces, sizeof first->faces);
+    region->faces[first->faceCount - 1].source = source;
     for (int i = 0; i < first->vertexCount; ++i)
     {
         uint8_t in = first->ends[i][0], out = first->ends[i][1];
@@ -276,17 +180,13 @@ static void ClipWhole(Clip* clip, const knVec3* corners)
     }
 }
 
-// The corners that stay with the mask when plane i parts the region; 0 when it does not, or when it
-// parts the mask itself.
-static uint8_t KeptBy(const knTetCut* cut, int i, uint8_t region, uint8_t mask)
+// The corners that stay with the mask on its side of plane i; 0 when the plane parts the mask
+// itself.
+static uint8_t KeptBy(const knTetCut* cut, int i, uint8_t mask)
 {
-    if (cut->region[i] != region)
-    {
-        return 0;
-    }
-    uint8_t above = (uint8_t)(region & ~cut->below[i]);
-    uint8_t keep = mask & cut->below[i] ? cut->below[i] : above;
-    return (mask & ~keep) != 0 || keep == region ? 0 : keep;
+    uint8_t region = cut->region[i];
+    uint8_t keep = mask & cut->below[i] ? cut->below[i] : (uint8_t)(region & ~cut->below[i]);
+    return (mask & ~keep) != 0 || keep == region || (keep & ~region) != 0 ? 0 : keep;
 }
 
 void knMakeTetRegion(knTetRegion* region, const knVec3 corners[4], const uint32_t nodes[4],
@@ -298,29 +198,34 @@ void knMakeTetRegion(knTetRegion* region, const knVec3 corners[4], const uint32_
         region->mask = region->vertexCount = region->faceCount = 0;
         return;
     }
-    Clip clip; // not cleared: only what a plane has made is read
-    clip.region = region;
-    clip.nodes = nodes;
-    clip.keep = cut && cut->planeCount > 0 ? KeptBy(cut, 0, 0xF, mask) : 0;
-    if (clip.keep == 0)
+    Clip clip = {.region = region, .corners = corners, .nodes = nodes};
+    region->mask = 0xF;
+    for (int i = 0; cut && i < cut->planeCount; ++i)
     {
-        StartWhole(region, corners);
-        return;
-    }
-    clip.phi = cut->phi[0];
-    ClipWhole(&clip, corners);
-    bool clipped = false;
-    for (int i = 1; i < cut->planeCount; ++i)
-    {
-        clip.keep = KeptBy(cut, i, region->mask, mask);
-        if (clip.keep != 0)
+        if (cut->region[i] != region->mask)
         {
-            clip.phi = cut->phi[i];
-            ClipRegion(&clip, (uint8_t)(4 + i));
-            clipped = true;
+            continue;
+        }
+        clip.keep = KeptBy(cut, i, mask);
+        if (clip.keep == 0)
+        {
+            break;
+        }
+        clip.phi = cut->phi[i];
+        if (clip.state == 0)
+        {
+            ClipWhole(&clip, (uint8_t)(4 + i));
+        }
+        else
+        {
+            ClipFurther(&clip, (uint8_t)(4 + i));
         }
     }
-    if (clipped)
+    if (clip.state == 0)
+    {
+        StartWhole(region, corners);
+    }
+    else if (clip.state > 14)
     {
         PlaceVertices(region, corners, nodes);
     }
