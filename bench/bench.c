@@ -130,26 +130,38 @@ static knResult Settle(const knMeasureDef* def, knBenchFcn* side)
     return result == kn_success ? CallIfAny(def->afterSettle, def->context) : result;
 }
 
+// Other programs are in the time on the wall and not in that of the thread.
+static double SampleClock(const knMeasureDef* def)
+{
+    if (!def->threadTime)
+    {
+        return knSecondsNow();
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 // Seconds for so many runs, without what prepares them.
 static knResult TimeSample(const knMeasureDef* def, knBenchFcn* side, int runs, double* seconds)
 {
     knResult result = Settle(def, side);
     double total = 0.0;
-    double begin = knSecondsNow();
+    double begin = SampleClock(def);
     for (int i = 0; result == kn_success && i < runs; ++i)
     {
         if (def->beforeRun)
         {
             result = def->beforeRun(def->context);
-            begin = knSecondsNow();
+            begin = SampleClock(def);
         }
         result = result == kn_success ? side(def->context) : result;
         if (def->beforeRun)
         {
-            total += knSecondsNow() - begin;
+            total += SampleClock(def) - begin;
         }
     }
-    *seconds = def->beforeRun ? total : knSecondsNow() - begin;
+    *seconds = def->beforeRun ? total : SampleClock(def) - begin;
     return result;
 }
 

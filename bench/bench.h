@@ -72,6 +72,7 @@ typedef struct knMeasureDef
     double settleSeconds; // before each sample the side runs untimed for that long
     double minSeconds;    // samples go on for at least that long
     int repetitions;      // samples of each side, at least
+    bool threadTime;      // processor time of this thread, which does all the work
     int processors;       // that the work needs for itself; 0: any share will do, the ratio holds
 } knMeasureDef;
 

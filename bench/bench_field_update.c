@@ -152,6 +152,7 @@ static knResult Measure(Bench* b, const Step* step, double paper)
     def.note = b->note;
     def.repetitions = b->run->options.quick ? 5 : 11;
     def.minSeconds = 0.0;
+    def.threadTime = true; // all of it runs on this one
     size_t before = b->run->rowCount;
     knResult result = knBenchRun_Measure(b->run, &def);
     if (result == kn_success && b->run->rowCount > before)

@@ -185,6 +185,7 @@ knResult knFamily_MakeRoom(void* context, const knFractureDelta* delta)
     size_t scratch = knSphereForest_UpdateBytes(&f->forest, delta->parent);
     size_t normals = (f->cuts.cutCount + 16) * sizeof(knVec3); // for the edges
     scratch = scratch > normals ? scratch : normals;
+    knArena_Reset(&f->scratch);
     result = result == kn_success ? knArena_Reserve(&f->scratch, scratch) : result;
     f->isBehind = f->isBehind || result == kn_success;
     return result;
