@@ -5,10 +5,10 @@
 #include <string.h>
 
 static const knBench* const benches[] = {
-    &knBenchArena, &knBenchTasks,       &knBenchTopology, &knBenchAssetLoad,
-    &knBenchCook,  &knBenchFieldUpdate, &knBenchFracture, &knBenchModes,
+    &knBenchArena,       &knBenchTasks,    &knBenchTopology, &knBenchAssetLoad, &knBenchCook,
+    &knBenchFieldUpdate, &knBenchFracture, &knBenchModes,    &knBenchBvhPeers,
 #ifdef KN_BENCH_BULLET
-    &knBenchPile,  &knBenchThreads,
+    &knBenchPile,        &knBenchThreads,
 #endif
 };
 #define BENCH_COUNT (sizeof benches / sizeof benches[0])

@@ -38,6 +38,7 @@ typedef enum knBvhUpdate
 typedef enum knBvhCulling
 {
     kn_bvhCullNothing = 0,
+    kn_bvhCullExact, // by normals and contour, without a miss
     kn_bvhCullCount
 } knBvhCulling;
 

@@ -27,7 +27,9 @@ size_t knLeafBound(size_t triangleCount)
 
 knResult knReserveItems(knBvhScene* scene, size_t count)
 {
-    return knGrow(&scene->allocator, (void**)&scene->items, &scene->itemCapacity, 2 * count,
+    // the grid sorts into a second half
+    size_t halves = scene->def.build == kn_bvhBuildGrid ? 2 : 1;
+    return knGrow(&scene->allocator, (void**)&scene->items, &scene->itemCapacity, halves * count,
                   sizeof *scene->items);
 }
 
@@ -176,6 +178,7 @@ static void MakeLeaf(knBvhScene* scene, const Range* r)
     {
         knSetLane(scene, block, i - r->begin, scene->items[i].triangle);
     }
+    knInvalidate(scene, r->node);
     scene->nodes[r->node].child = block;
     scene->nodes[r->node].count = r->end - r->begin;
 }

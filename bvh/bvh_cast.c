@@ -3,15 +3,6 @@
 
 // Rays and boxes: a walk over the tree without a stack, so that queries need no scratch.
 
-static uint32_t SkipBelow(const knBvhScene* s, uint32_t node)
-{
-    while (node != KN_NONE && (node == 0 || (node & 1) != 0))
-    {
-        node = s->cold[node].parent;
-    }
-    return node == KN_NONE ? KN_NONE : node + 1;
-}
-
 typedef struct Ray
 {
     knDVec3 origin, direction;
@@ -95,7 +86,7 @@ static void CastThroughTree(const knBvhScene* s, Ray* cast)
         {
             CastAtTriangle(cast, &s->blocks[n->child], lane);
         }
-        node = meets && !knIsLeaf(n) ? n->child : SkipBelow(s, node);
+        node = meets && !knIsLeaf(n) ? n->child : knNextAside(s, node);
     }
 }
 
@@ -179,7 +170,7 @@ knResult knBvhScene_FindInBox(const knBvhScene* s, knBox box, uint32_t* ids, uin
                 found += 1;
             }
         }
-        node = meets && !knIsLeaf(n) ? n->child : SkipBelow(s, node);
+        node = meets && !knIsLeaf(n) ? n->child : knNextAside(s, node);
     }
     knEndExact(mode);
     if (found > 1 && ids)

@@ -125,10 +125,15 @@ knResult knBvhScene_Commit(knBvhScene* s, const knTaskHooks* tasks)
     {
         knOrderNodes(s);
     }
+    if (s->def.culling != kn_bvhCullNothing)
+    {
+        result = knUpdateContours(s);
+        knUpdateCulling(s);
+    }
     knRememberCosts(s);
     CountBroken(s);
     s->hasMoved = false;
-    s->isCommitted = true;
+    s->isCommitted = result == kn_success;
     knEndExact(mode);
-    return kn_success;
+    return result;
 }

@@ -108,6 +108,22 @@ extern const knBvhKernels knScalarBvhKernels;
 extern const knBvhKernels knSseBvhKernels;
 extern const knBvhKernels knAvx2BvhKernels;
 
+// A directed edge of the boundary of a set of triangles.
+typedef struct knHalfEdge
+{
+    uint32_t from, to;
+} knHalfEdge;
+
+// What culling knows of a node's triangles. The list stays with the slot.
+typedef struct knBvhContour
+{
+    uint32_t first; // of the half-edges
+    uint32_t count; // more than are kept: too long to be stored
+    uint32_t capacity;
+    uint32_t restUntil; // commit before which the node is not looked at again
+    bool isValid;       // the list is that of the triangles now
+} knBvhContour;
+
 struct knBvhScene
 {
     knMemoryTracker tracker;
@@ -148,6 +164,14 @@ struct knBvhScene
     uint32_t orderCount;
     uint32_t height; // of the tree, nodes on the longest way down
     bool orderIsValid;
+
+    knBvhContour* contours; // per node, with culling
+    size_t contourCapacity;
+    uint8_t* culled; // per node: nothing below meets itself
+    size_t culledCapacity;
+    knHalfEdge* halfEdges;
+    size_t halfEdgeCapacity;
+    uint32_t halfEdgeCount, halfEdgeUsed;
 
     knBuildItem* items; // scratch of a build
     size_t itemCapacity;
@@ -214,6 +238,31 @@ uint32_t knInsertBeside(knBvhScene* scene, uint32_t node);
 void knRefitNode(knBvhScene* scene, uint32_t node);
 void knRefitAbove(knBvhScene* scene, uint32_t node); // its ancestors
 void knOrderNodes(knBvhScene* scene);
+
+// The next node that is not below this one, first parts first; KN_NONE at the end.
+static inline uint32_t knNextAside(const knBvhScene* scene, uint32_t node)
+{
+    while (node != KN_NONE && (node == 0 || (node & 1) != 0))
+    {
+        node = scene->cold[node].parent;
+    }
+    return node == KN_NONE ? KN_NONE : node + 1;
+}
+
+// The node's triangles have changed.
+static inline void knInvalidate(knBvhScene* scene, uint32_t node)
+{
+    if (scene->contours)
+    {
+        scene->contours[node].isValid = false;
+    }
+}
+
+// bvh_cull.c
+
+knResult knReserveContours(knBvhScene* scene, size_t nodeCount);
+knResult knUpdateContours(knBvhScene* scene);
+void knUpdateCulling(knBvhScene* scene);
 
 // bvh_build.c
 

@@ -112,7 +112,9 @@ static void Expand(const knBvhQuery* q, knNodePair p, knNodePair* out, uint32_t*
         }
         for (uint32_t i = child + 2; i-- > child;)
         {
-            if (!IsWithinSkipped(q, i))
+            bool isCulled = q->scene->culled && q->scene->culled[i];
+            sink->funnel.culledNodes += isCulled;
+            if (!isCulled && !IsWithinSkipped(q, i))
             {
                 out[(*count)++] = (knNodePair){i, i};
             }
@@ -270,13 +272,13 @@ static void SetFirstTasks(knBvhQuery* q, knNodePair first)
              id = knPool_Next(&s->bodies, id))
         {
             uint32_t node = knGetBody(s, id.index)->node;
-            if (node != KN_NONE && !q->def.skipWithin)
+            if (node != KN_NONE && !q->def.skipWithin && !(s->culled && s->culled[node]))
             {
                 q->tasks[q->taskCount++] = (knNodePair){node, node};
             }
         }
     }
-    else if (!IsWithinSkipped(q, first.a))
+    else if (!IsWithinSkipped(q, first.a) && !(s->culled && s->culled[first.a]))
     {
         q->tasks[q->taskCount++] = first;
     }

@@ -179,15 +179,6 @@ static bool IsWorthIt(const knBvhScene* s, uint32_t node, double budget)
            loss <= budget;
 }
 
-static uint32_t NextDown(const knBvhScene* s, uint32_t node)
-{
-    while (node != KN_NONE && (node == 0 || (node & 1) != 0))
-    {
-        node = s->cold[node].parent;
-    }
-    return node == KN_NONE ? KN_NONE : node + 1;
-}
-
 void knRestructureSelected(knBvhScene* s)
 {
     double budget = (double)s->def.restructureShare * StepWork(s);
@@ -201,7 +192,7 @@ void knRestructureSelected(knBvhScene* s)
             Restructure(s, node);
             isDone = true;
         }
-        node = isDone ? NextDown(s, node) : s->nodes[node].child;
+        node = isDone ? knNextAside(s, node) : s->nodes[node].child;
     }
 }
 

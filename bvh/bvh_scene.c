@@ -7,7 +7,7 @@ knBvhSceneDef knDefaultBvhSceneDef(void)
         .size = sizeof def,
         .build = kn_bvhBuildMidpoint,
         .update = kn_bvhUpdateRefit,
-        .culling = kn_bvhCullNothing,
+        .culling = kn_bvhCullExact,
         .instructions = kn_instructionsBest,
         .gridBits = 1,
         .gridLimit = 200,
@@ -135,6 +135,9 @@ void knDestroyBvhScene(knBvhScene* s)
     knRelease(a, s->order, s->orderCapacity, sizeof *s->order);
     knRelease(a, s->blocks, s->blockCapacity, sizeof *s->blocks);
     knRelease(a, s->blockNodes, s->blockNodeCapacity, sizeof *s->blockNodes);
+    knRelease(a, s->contours, s->contourCapacity, sizeof *s->contours);
+    knRelease(a, s->culled, s->culledCapacity, sizeof *s->culled);
+    knRelease(a, s->halfEdges, s->halfEdgeCapacity, sizeof *s->halfEdges);
     knRelease(a, s->items, s->itemCapacity, sizeof *s->items);
     knRelease(a, s->parts, s->partCapacity, sizeof *s->parts);
     knRelease(a, s->units, s->unitCapacity, sizeof *s->units);

@@ -25,6 +25,10 @@ knResult knReserveLeaves(knBvhScene* scene, size_t leafCount)
         result = knGrow(allocator, (void**)&scene->order, &scene->orderCapacity, nodes,
                         sizeof *scene->order);
     }
+    if (result == kn_success && scene->def.culling != kn_bvhCullNothing)
+    {
+        result = knReserveContours(scene, nodes);
+    }
     if (result == kn_success)
     {
         result = knGrow(allocator, (void**)&scene->blocks, &scene->blockCapacity, blocks,
@@ -54,6 +58,8 @@ static uint32_t AcquirePair(knBvhScene* scene)
     }
     memset(&scene->nodes[pair], 0, 2 * sizeof *scene->nodes);
     memset(&scene->cold[pair], 0, 2 * sizeof *scene->cold);
+    knInvalidate(scene, pair);
+    knInvalidate(scene, pair + 1);
     scene->orderIsValid = false;
     return pair;
 }
@@ -199,6 +205,7 @@ void knPutNode(knBvhScene* scene, uint32_t to, const knBvhNode* node, const knBv
     {
         knGetBody(scene, cold->body)->node = to;
     }
+    knInvalidate(scene, to);
     scene->orderIsValid = false;
 }
 
@@ -292,8 +299,10 @@ void knRefitNode(knBvhScene* scene, uint32_t node)
 
 void knRefitAbove(knBvhScene* scene, uint32_t node)
 {
+    knInvalidate(scene, node);
     for (uint32_t n = scene->cold[node].parent; n != KN_NONE; n = scene->cold[n].parent)
     {
+        knInvalidate(scene, n);
         knRefitNode(scene, n);
     }
 }

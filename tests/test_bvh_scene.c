@@ -78,11 +78,12 @@ static void AllOptionsAgreeWithRationals(void** state)
     (void)state;
     for (int i = 0; i < SURFACE_COUNT; ++i)
     {
-        for (int n = 0; n < kn_bvhBuildCount * 3; ++n)
+        for (int n = 0; n < kn_bvhBuildCount * 3 * kn_bvhCullCount; ++n)
         {
             knBvhSceneDef def = knDefaultBvhSceneDef();
             def.build = (knBvhBuild)(n % kn_bvhBuildCount);
             def.instructions = (knInstructionSet)(kn_instructionsScalar + n / 3 % 3);
+            def.culling = (knBvhCulling)(n / 9);
             def.gridLimit = 64;
             if (IsSupported(def.instructions))
             {
@@ -270,8 +271,13 @@ static size_t CountWrongWith(uint32_t sabotage)
     {
         knBvhSceneDef def = knDefaultBvhSceneDef();
         knBvhQueryDef query = knDefaultBvhQueryDef();
-        knBvhScene* scene = MakeScene(&shared.surfaces[i], &def);
+        const Surface* s = &shared.surfaces[i];
+        knBvhScene* scene = NULL;
+        assert_int_equal(knCreateBvhScene(&scene, &def, NULL), kn_success);
         scene->sabotage = sabotage;
+        knBvhScene_AddVertices(scene, s->positions, s->positionCount, NULL);
+        knBvhScene_AddBody(scene, s->triangles, s->triangleCount, NULL, NULL);
+        assert_int_equal(knBvhScene_Commit(scene, NULL), kn_success);
         wrong += CountWrongPairs(scene, &query, &shared.truths[i], &shared.surfaces[i]);
         knDestroyBvhScene(scene);
     }
@@ -285,6 +291,7 @@ static void PlantedBugsAreCaught(void** state)
     assert_int_equal(CountWrongWith(0), 0);
     assert_int_not_equal(CountWrongWith(kn_sabotageSharedRule), 0);
     assert_int_not_equal(CountWrongWith(kn_sabotageFloatBound), 0);
+    assert_int_not_equal(CountWrongWith(kn_sabotageContour), 0);
 }
 
 static size_t CountPairs(const knBvhScene* scene, const knBvhQueryDef* def)
@@ -296,6 +303,52 @@ static size_t CountPairs(const knBvhScene* scene, const knBvhQueryDef* def)
     knBvhQuery_Pairs(query, &count);
     knDestroyBvhQuery(query);
     return count;
+}
+
+static knBvhFunnel RunAndKeep(const Surface* s, knBvhCulling culling, knBvhQuery* query)
+{
+    knBvhSceneDef def = knDefaultBvhSceneDef();
+    def.culling = culling;
+    def.build = (knBvhBuild)(s->positionCount % kn_bvhBuildCount);
+    knBvhScene* scene = MakeScene(s, &def);
+    knBvhQueryDef queryDef = knDefaultBvhQueryDef();
+    assert_int_equal(knBvhQuery_Run(query, scene, &queryDef), kn_success);
+    knDestroyBvhScene(scene);
+    return knBvhQuery_Funnel(query);
+}
+
+// From calm to crumpled: culling finds work to save, and loses no pair.
+static void CullingMissesNothing(void** state)
+{
+    (void)state;
+    knBvhQuery *with = NULL, *without = NULL;
+    knCreateBvhQuery(&with, NULL);
+    knCreateBvhQuery(&without, NULL);
+    uint64_t culledCount = 0, pairCount = 0, tests[2] = {0, 0};
+    for (uint32_t i = 0; i < 150; ++i)
+    {
+        Surface s = MakeSheet(14 + i % 7, 0.004f * (float)i, 1000 + i);
+        knBvhFunnel f = RunAndKeep(&s, kn_bvhCullExact, with);
+        knBvhFunnel g = RunAndKeep(&s, kn_bvhCullNothing, without);
+        size_t a, b;
+        const knBvhPair* p = knBvhQuery_Pairs(with, &a);
+        const knBvhPair* q = knBvhQuery_Pairs(without, &b);
+        assert_int_equal(a, b);
+        if (a > 0)
+        {
+            assert_memory_equal(p, q, a * sizeof *p);
+        }
+        culledCount += f.culledNodes;
+        pairCount += a;
+        tests[0] += f.boxPairs;
+        tests[1] += g.boxPairs;
+        FreeSurface(&s);
+    }
+    assert_true(culledCount > 150);
+    assert_true(pairCount > 300);
+    assert_true(10 * tests[0] < 9 * tests[1]);
+    knDestroyBvhQuery(with);
+    knDestroyBvhQuery(without);
 }
 
 // The parts of the answer that a caller may leave out add up to the whole.
@@ -485,6 +538,7 @@ int main(void)
         cmocka_unit_test(PermutationsChangeNothing),
         cmocka_unit_test(FlushedDenormalsChangeNothing),
         cmocka_unit_test(PlantedBugsAreCaught),
+        cmocka_unit_test(CullingMissesNothing),
         cmocka_unit_test(PartsOfTheAnswerAddUp),
         cmocka_unit_test(WorkersChangeNothing),
         cmocka_unit_test(SteadyStepsDoNotAllocate),

@@ -367,6 +367,59 @@ static void CheckCosts(const knBvhScene* s, uint32_t node, double* inter, double
     ASSERT_NEAR(s->cold[node].selfCost, *self, 1e-3 * *self + 1e-3);
 }
 
+static int NetEdge(const knHalfEdge* edges, uint32_t count, uint32_t from, uint32_t to)
+{
+    int net = 0;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        net += edges[i].from == from && edges[i].to == to;
+        net -= edges[i].from == to && edges[i].to == from;
+    }
+    return net;
+}
+
+// The stored contour is what is left of the directed edges of all triangles below.
+static void CheckContours(const Model* m)
+{
+    const knBvhScene* s = m->scene;
+    for (uint32_t i = 0; i < s->orderCount; ++i)
+    {
+        const knBvhContour* c = &s->contours[s->order[i]];
+        knHalfEdge all[3 * MAX_TRIANGLES];
+        uint32_t count = 0, left = 0;
+        assert_true(c->isValid);
+        for (uint32_t t = 0; t < MAX_TRIANGLES; ++t)
+        {
+            uint32_t node = m->isUsed[t] ? s->blockNodes[s->triangles[t].place / KN_LANES] : 0;
+            while (m->isUsed[t] && node != s->order[i] && node != KN_NONE)
+            {
+                node = s->cold[node].parent;
+            }
+            for (uint32_t k = 0; k < 3 && m->isUsed[t] && node != KN_NONE; ++k)
+            {
+                all[count++] = (knHalfEdge){m->triangles[t].v[k], m->triangles[t].v[(k + 1) % 3]};
+            }
+        }
+        for (uint32_t from = 0; from < VERTEX_COUNT && c->count <= 96; ++from)
+        {
+            for (uint32_t to = from + 1; to < VERTEX_COUNT && to < from + 7; ++to)
+            {
+                int net = NetEdge(all, count, from, to);
+                left += (uint32_t)abs(net);
+                assert_int_equal(NetEdge(s->halfEdges + c->first, c->count, from, to), net);
+            }
+            for (uint32_t back = 1; back < 7; ++back)
+            {
+                uint32_t to = from + VERTEX_COUNT - back;
+                left += to < VERTEX_COUNT && to >= from + 7
+                            ? (uint32_t)abs(NetEdge(all, count, from, to))
+                            : 0;
+            }
+        }
+        assert_true(c->count > 96 || left == c->count);
+    }
+}
+
 static void CheckModel(const Model* m, bool isFitted)
 {
     const knBvhScene* s = m->scene;
@@ -451,6 +504,7 @@ static void RunModel(const knBvhSceneDef* def, uint64_t seed, int operations, in
         {
             assert_int_equal(knBvhScene_Commit(m->scene, NULL), kn_success);
             CheckPairs(m);
+            CheckContours(m);
         }
     }
     knDestroyBvhScene(m->scene);
@@ -467,7 +521,7 @@ static void RandomChangesKeepEveryInvariant(void** state)
         def.build = (knBvhBuild)update;
         def.gridLimit = 64;
         bool isMain = update == kn_bvhUpdateSelective;
-        RunModel(&def, 40 + (uint64_t)update, isMain ? OPERATIONS * 8 / 10 : OPERATIONS / 10, 10);
+        RunModel(&def, 40 + (uint64_t)update, isMain ? OPERATIONS * 8 / 10 : OPERATIONS / 10, 12);
     }
 }
 

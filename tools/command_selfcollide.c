@@ -54,6 +54,7 @@ static void PrintHelp(void)
         "numbers are the file's own face indices, from 0.\n\n"
         "  --method M     how the hierarchy is built and kept, words joined by '-' or ',':\n"
         "                 median, midpoint (default), grid; refit (default), rebuild, selective;\n"
+        "                 cull (default), nocull;\n"
         "                 scalar, sse, avx2 (default: the best there is)\n"
         "  --no-adjacent  leave out pairs that share a vertex\n"
         "  --pairs FILE   write the pairs there; with several frames, to FILE.0, FILE.1, ...\n"
@@ -76,12 +77,13 @@ static bool TakeWord(knBvhSceneDef* def, const char* word)
     static const struct
     {
         const char* name;
-        int field, value; // build, update, instructions
+        int field, value; // build, update, instructions, culling
     } words[] = {{"median", 0, kn_bvhBuildMedian},     {"midpoint", 0, kn_bvhBuildMidpoint},
                  {"grid", 0, kn_bvhBuildGrid},         {"refit", 1, kn_bvhUpdateRefit},
                  {"rebuild", 1, kn_bvhUpdateRebuild},  {"selective", 1, kn_bvhUpdateSelective},
                  {"scalar", 2, kn_instructionsScalar}, {"sse", 2, kn_instructionsSse},
-                 {"avx2", 2, kn_instructionsAvx2}};
+                 {"avx2", 2, kn_instructionsAvx2},     {"cull", 3, kn_bvhCullExact},
+                 {"nocull", 3, kn_bvhCullNothing}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
     {
         if (strcmp(word, words[i].name) == 0)
@@ -90,6 +92,7 @@ static bool TakeWord(knBvhSceneDef* def, const char* word)
             def->update = words[i].field == 1 ? (knBvhUpdate)words[i].value : def->update;
             def->instructions =
                 words[i].field == 2 ? (knInstructionSet)words[i].value : def->instructions;
+            def->culling = words[i].field == 3 ? (knBvhCulling)words[i].value : def->culling;
             return true;
         }
     }
