@@ -120,13 +120,14 @@ static bool NearPlanes(const knFragmentField* field, uint32_t index, uint8_t mas
                        const knFaceHit* hit)
 {
     const knTetCut* cut = &field->cuts->cuts[index];
-    const knCutPlane* planes = knFindCutPlanes(field, index);
+    const knCutParts* parts = knFindParts(field, index);
     double slack = (double)field->grid.slack;
     double limit = sqrt(hit->distance2) + (hit->isFound ? -slack : slack);
-    bool near = !planes;
-    for (int i = 0; planes && i < cut->planeCount; ++i)
+    bool near = !parts;
+    for (int i = 0; parts && i < cut->planeCount; ++i)
     {
-        double distance = knDDot(knToDouble(planes[i].normal), p) - (double)planes[i].offset;
+        const knCutPlane* plane = &parts->planes[i];
+        double distance = knDDot(knToDouble(plane->normal), p) - (double)plane->offset;
         near = near || ((mask & ~cut->region[i]) == 0 && fabs(distance) < limit);
     }
     return near;
@@ -189,9 +190,8 @@ bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knD
     bool found = original && mask != 0 && HitOriginal(field, tet, mask, p, hit);
     if (mask != 0 && cut != KN_NONE && NearPlanes(field, cut, mask, p, hit))
     {
-        knCrackFaces cracks;
-        knCutStore_CrackFaces(field->cuts, mesh, tet, mask, &cracks);
-        found = knHitCracks(&cracks, p, hit) || found;
+        knCrackFaces buffer;
+        found = knHitCracks(knFindCracks(field, tet, mask, &buffer), p, hit) || found;
     }
     return found;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Zlib
 #include "distfield/distfield_internal.h"
 
-#define PLANE_BYTES (KN_MAX_TET_PLANES * sizeof(knCutPlane))
-
 knFieldDef knDefaultFieldDef(void)
 {
     return (knFieldDef){.size = sizeof(knFieldDef),
@@ -188,7 +186,7 @@ void knDestroyFragmentField(knFragmentField* field)
         knRelease(&allocator, field->values, field->mesh->nodeCount, sizeof(knNodeValue));
         knRelease(&allocator, field->front, 3 * field->wordCount, sizeof(uint64_t));
         knRelease(&allocator, field->tetLabels, field->mesh->tetCount, sizeof(uint32_t));
-        knRelease(&allocator, field->planes, field->planeCapacity, PLANE_BYTES);
+        knReleaseParts(field);
         knRelease(&allocator, field, 1, sizeof *field);
     }
 }
@@ -231,9 +229,7 @@ knResult knFragmentField_Reserve(knFragmentField* field, uint32_t fragmentCapaci
     {
         return knFail(kn_errorArgument, "knFragmentField_Reserve: null field or too many");
     }
-    // what is known of the cuts by now: queries do without the planes of later ones
-    knResult result = knGrow(&field->allocator, (void**)&field->planes, &field->planeCapacity,
-                             field->cuts->cutCount, PLANE_BYTES);
+    knResult result = knReserveParts(field);
     if (result != kn_success)
     {
         return result;
@@ -329,7 +325,7 @@ knResult knFragmentField_Update(knFragmentField* field, const knFractureDelta* d
         *record =
             (knFragmentRecord){.box = knEmptyBox(), .slot = slot, .update = field->updateCount};
     }
-    knPlaceCutPlanes(field, delta);
+    knKeepParts(field, delta);
     knMarkFragments(field, delta);
     knSpreadFront(field, delta);
     return kn_success;

@@ -169,6 +169,21 @@ typedef struct knCutPlane
     float offset;
 } knCutPlane;
 
+// What is kept of a cut of the store.
+typedef struct knCutParts
+{
+    knCutPlane planes[KN_MAX_TET_PLANES];
+    uint32_t labels[2]; // below and above the plane, when it is the only one
+    uint32_t cracks[4]; // by the lowest corner of a part, into the field's cracks; or KN_NONE
+} knCutParts;
+
+// The crack faces of a part that several planes bound.
+typedef struct knPartCracks
+{
+    knCrackFaces faces;
+    uint8_t mask; // of its corners
+} knPartCracks;
+
 typedef struct knNodeValue
 {
     float distance;
@@ -188,10 +203,12 @@ struct knFragmentField
     uint32_t* tetLabels; // per tetrahedron: its fragment, KN_NONE when it is cut
     uint64_t* front;     // three bit sets of wordCount words: front, next front, candidates
     knFragmentRecord* records;
-    uint64_t* slots;     // KN_OCCUPANCY_WORDS each
-    uint32_t* freeSlots; // a stack
-    knCutPlane* planes;  // KN_MAX_TET_PLANES per cut of the store, as far as there is room
-    size_t wordCount, planeCapacity; // of cuts
+    uint64_t* slots;      // KN_OCCUPANCY_WORDS each
+    uint32_t* freeSlots;  // a stack
+    knCutParts* parts;    // per cut of the store, as far as there is room
+    knPartCracks* cracks; // of parts, as far as there is room
+    size_t wordCount, partCapacity, crackCapacity;
+    uint32_t crackCount;
     uint32_t fragmentCapacity, pieceCapacity, freeSlotCount;
     uint32_t updateCount;
     knFrontStats stats;
@@ -232,15 +249,23 @@ bool knHitCracks(const knCrackFaces* cracks, knDVec3 p, knFaceHit* hit);
 bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knDVec3 p,
               bool original, knFaceHit* hit);
 
-// ---- planes of cuts, distfield_planes.c
+// ---- parts of cut tetrahedra, distfield_parts.c
 
-void knPlaceCutPlanes(knFragmentField* field, const knFractureDelta* delta);
+// Room for the cuts that the store has by now. Later ones are done without: slower, not otherwise.
+knResult knReserveParts(knFragmentField* field);
+void knReleaseParts(knFragmentField* field);
 
-// Null when there was no room for them.
-static inline const knCutPlane* knFindCutPlanes(const knFragmentField* field, uint32_t cut)
+void knKeepParts(knFragmentField* field, const knFractureDelta* delta);
+
+// Null when there was no room.
+static inline knCutParts* knFindParts(const knFragmentField* field, uint32_t cut)
 {
-    return cut < field->planeCapacity ? &field->planes[KN_MAX_TET_PLANES * (size_t)cut] : 0;
+    return cut < field->partCapacity ? &field->parts[cut] : 0;
 }
+
+// As knCutStore_CrackFaces; the buffer is used when they are not kept.
+const knCrackFaces* knFindCracks(const knFragmentField* field, uint32_t tet, uint8_t mask,
+                                 knCrackFaces* buffer);
 
 // ---- occupancy, distfield_occupancy.c
 

@@ -103,11 +103,14 @@ static void AddMeetings(knFragmentField* field, uint32_t node, uint32_t label)
         {
             continue;
         }
-        knTetRegion region;
-        knCutStore_Region(cuts, field->mesh, tet, mask, &region);
-        for (int v = 0; v < region.vertexCount; ++v)
+        knCrackFaces buffer;
+        const knCrackFaces* cracks = knFindCracks(field, tet, mask, &buffer);
+        for (uint32_t f = 0; f < cracks->count; ++f)
         {
-            AddPoint(field, label, region.vertices[v].position);
+            for (int i = 0; i < cracks->faces[f].count; ++i)
+            {
+                AddPoint(field, label, cracks->faces[f].points[i]);
+            }
         }
     }
 }
@@ -179,20 +182,21 @@ static bool IsCutOff(const knFragmentField* field, uint32_t tet, uint32_t label,
 {
     uint32_t index = field->cuts->tetCuts[tet];
     const knTetCut* cut = &field->cuts->cuts[index];
-    const knCutPlane* planes = knFindCutPlanes(field, index);
+    const knCutParts* parts = knFindParts(field, index);
     uint8_t mask = knCutStore_Mask(field->cuts, field->mesh, tet, label);
-    for (int i = 0; planes && i < cut->planeCount; ++i)
+    for (int i = 0; parts && i < cut->planeCount; ++i)
     {
         if ((mask & ~cut->region[i]) != 0)
         {
             continue;
         }
         float side = (mask & cut->below[i]) != 0 ? -1.0f : 1.0f;
-        knVec3 n = knScale(side, planes[i].normal);
+        const knCutPlane* plane = &parts->planes[i];
+        knVec3 n = knScale(side, plane->normal);
         knVec3 furthest = {n.x > 0.0f ? box.upper.x : box.lower.x,
                            n.y > 0.0f ? box.upper.y : box.lower.y,
                            n.z > 0.0f ? box.upper.z : box.lower.z};
-        if (knDot(n, furthest) - side * planes[i].offset < -field->grid.slack)
+        if (knDot(n, furthest) - side * plane->offset < -field->grid.slack)
         {
             return true;
         }
@@ -240,8 +244,39 @@ static void MarkCell(knFragmentField* field, CellMarks* cell, uint32_t label)
     }
 }
 
+// One plane: both sides from one look at it.
+static void MarkHalves(knFragmentField* field, CellMarks* cell, const knCutParts* parts)
+{
+    bool below = !HasLabel(cell, parts->labels[0]) && IsNew(field, parts->labels[0]);
+    bool above = !HasLabel(cell, parts->labels[1]) && IsNew(field, parts->labels[1]);
+    if (!below && !above)
+    {
+        return;
+    }
+    const knCutPlane* plane = &parts->planes[0];
+    knVec3 half = knScale(0.5f, field->locator.cell), n = plane->normal;
+    float middle = knDot(n, knAdd(cell->box.lower, half)) - plane->offset;
+    float reach = fabsf(n.x) * half.x + fabsf(n.y) * half.y + fabsf(n.z) * half.z;
+    reach += field->grid.slack;
+    if (below && middle <= reach)
+    {
+        MarkCell(field, cell, parts->labels[0]);
+    }
+    if (above && middle >= -reach)
+    {
+        MarkCell(field, cell, parts->labels[1]);
+    }
+}
+
 static void MarkCutTet(knFragmentField* field, CellMarks* cell, uint32_t tet)
 {
+    uint32_t index = field->cuts->tetCuts[tet];
+    const knCutParts* parts = knFindParts(field, index);
+    if (parts && field->cuts->cuts[index].planeCount == 1)
+    {
+        MarkHalves(field, cell, parts);
+        return;
+    }
     const uint32_t* v = field->mesh->tets[tet].v;
     for (int c = 0; c < 4; ++c)
     {
@@ -342,6 +377,21 @@ static void MarkCells(knFragmentField* field, knBox box)
     }
 }
 
+// Labels of the sides of cut tetrahedra, for marking.
+static void LabelSide(knFragmentField* field, uint32_t tet, uint32_t node)
+{
+    uint32_t index = field->cuts->tetCuts[tet];
+    knCutParts* parts = knFindParts(field, index);
+    const uint32_t* v = field->mesh->tets[tet].v;
+    uint8_t corner = (uint8_t)((v[1] == node) << 1 | (v[2] == node) << 2 | (v[3] == node) << 3);
+    corner = corner ? corner : 1;
+    if (parts)
+    {
+        bool below = (field->cuts->cuts[index].below[0] & corner) != 0;
+        parts->labels[below ? 0 : 1] = field->cuts->labels[node];
+    }
+}
+
 // The label of every whole tetrahedron that changed, KN_NONE for cut ones.
 static void LabelTets(knFragmentField* field, const knFractureDelta* delta)
 {
@@ -353,7 +403,12 @@ static void LabelTets(knFragmentField* field, const knFractureDelta* delta)
         for (uint32_t k = l->nodeTetStarts[node]; k < l->nodeTetStarts[node + 1]; ++k)
         {
             uint32_t tet = l->nodeTets[k];
-            field->tetLabels[tet] = cuts->tetCuts[tet] == KN_NONE ? cuts->labels[node] : KN_NONE;
+            bool isWhole = cuts->tetCuts[tet] == KN_NONE;
+            field->tetLabels[tet] = isWhole ? cuts->labels[node] : KN_NONE;
+            if (!isWhole)
+            {
+                LabelSide(field, tet, node);
+            }
         }
     }
 }
@@ -545,6 +600,30 @@ static bool TouchesBelow(const Ball* ball, uint32_t count)
     return false;
 }
 
+// A guess that is mostly right for large spheres: the cell as far as they reach towards the middle
+// of the fragment.
+static bool TouchesTowards(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
+                           float reach)
+{
+    knVec3 way = knSub(knBox_Center(record->box), p);
+    float length = knLength(way);
+    knVec3 q = knAddScaled(p, length > reach ? reach / length : 1.0f, way);
+    const knOccupancy* o = &record->cells;
+    const knTetLocator* l = &field->locator;
+    float x = (q.x - l->box.lower.x) * l->scale.x - (float)(SIDE * o->low[0]);
+    float y = (q.y - l->box.lower.y) * l->scale.y - (float)(SIDE * o->low[1]);
+    float z = (q.z - l->box.lower.z) * l->scale.z - (float)(SIDE * o->low[2]);
+    if (!(x >= 0.0f && y >= 0.0f && z >= 0.0f && x < (float)(SIDE * o->dims[0]) &&
+          y < (float)(SIDE * o->dims[1]) && z < (float)(SIDE * o->dims[2])))
+    {
+        return false;
+    }
+    uint32_t i = (uint32_t)x, j = (uint32_t)y, k = (uint32_t)z;
+    const uint64_t* words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
+    uint32_t word = (k / SIDE * o->dims[1] + j / SIDE) * o->dims[0] + i / SIDE;
+    return words[word] >> BitAt(i, j, k) & 1;
+}
+
 bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
                          float radius)
 {
@@ -576,6 +655,10 @@ bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* r
         {
             return isSet;
         }
+    }
+    if (reach > l->cellSize && TouchesTowards(field, record, p, reach))
+    {
+        return true;
     }
     float margin = reach + l->border * l->cellSize;
     ball.radius2 = margin * margin;
