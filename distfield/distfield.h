@@ -18,7 +18,7 @@
 //                    locator  16 bytes per tetrahedron for the lists of the nodes, plus the tree:
 //                             4 per reference, 8 per tree node; 50 to 130 in all on our objects
 //                    and 8 per cell of its lattice, of which there are 32768 at most
-//   per instance     20.4 bytes per node, 40 per label, 4 per tetrahedron, 72 per cut one
+//   per instance     20.4 bytes per node, 64 per label, 4 per tetrahedron, 72 per cut one
 //                    and 236 per part of those with several planes
 //                    KN_OCCUPANCY_BYTES + 4 per piece that can live at the same time
 

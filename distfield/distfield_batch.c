@@ -178,8 +178,17 @@ static bool FindContact(knFieldQuery* query, const knFragmentRecord* record, con
 {
     const knDistanceGrid* grid = &query->field->grid;
     knGridSample sample;
+    if (knBoxGap(&record->box, p.x, p.y, p.z) > v->margin * 1.00001f + grid->slack)
+    {
+        query->counters.insideTests += 1;
+        return false;
+    }
     if (v->depth > 0.0f)
     {
+        if (!knOccupancy_MayHold(query->field, record, p))
+        {
+            return false;
+        }
         // never deeper than the grid says: most points of a crack's rim need no search
         sample = knDistanceGrid_Sample(grid, p);
         if (sample.distance >= -v->depth)

@@ -150,6 +150,8 @@ float knDistanceGrid_LowerBound(const knDistanceGrid* grid, knVec3 p);
 // The words of the lattice that cover a fragment; the bits are in its slot, finest level first.
 typedef struct knOccupancy
 {
+    knVec3 origin;  // m
+    knVec3 end;     // cells
     uint8_t low[3]; // words
     uint8_t dims[3];
 } knOccupancy;

@@ -174,6 +174,9 @@ static void PlaceWords(const knFragmentField* field, knFragmentRecord* record)
     {
         record->cells.low[a] = (uint8_t)(range.low[a] / SIDE);
         record->cells.dims[a] = (uint8_t)(range.high[a] / SIDE - range.low[a] / SIDE + 1);
+        float first = (float)(SIDE * record->cells.low[a]) * (&field->locator.cell.x)[a];
+        (&record->cells.origin.x)[a] = (&field->locator.box.lower.x)[a] + first;
+        (&record->cells.end.x)[a] = (float)(SIDE * record->cells.dims[a]);
     }
 }
 
@@ -211,6 +214,7 @@ typedef struct CellMarks
     uint32_t at[3];
     uint32_t labels[MAX_CELL_LABELS];
     uint32_t count;
+    uint32_t pair[2]; // the two sides of the last cut, when the cell has both
 } CellMarks;
 
 static bool HasLabel(const CellMarks* cell, uint32_t label)
@@ -247,10 +251,16 @@ static void MarkCell(knFragmentField* field, CellMarks* cell, uint32_t label)
 // One plane: both sides from one look at it.
 static void MarkHalves(knFragmentField* field, CellMarks* cell, const knCutParts* parts)
 {
+    if (cell->pair[0] == parts->labels[0] && cell->pair[1] == parts->labels[1])
+    {
+        return;
+    }
     bool below = !HasLabel(cell, parts->labels[0]) && IsNew(field, parts->labels[0]);
     bool above = !HasLabel(cell, parts->labels[1]) && IsNew(field, parts->labels[1]);
     if (!below && !above)
     {
+        cell->pair[0] = parts->labels[0];
+        cell->pair[1] = parts->labels[1];
         return;
     }
     const knCutPlane* plane = &parts->planes[0];
@@ -365,6 +375,7 @@ static void MarkCells(knFragmentField* field, knBox box)
                     continue;
                 }
                 cell.count = 0;
+                cell.pair[0] = cell.pair[1] = KN_NONE;
                 cell.at[0] = (uint32_t)x;
                 cell.at[1] = (uint32_t)y;
                 cell.at[2] = (uint32_t)z;
@@ -544,29 +555,41 @@ static bool WordTouches(const Ball* ball, uint32_t level, const int32_t at[3])
     return false;
 }
 
-bool knOccupancy_MayHold(const knFragmentField* field, const knFragmentRecord* record, knVec3 p)
+// Whether the bit of the cell around p is set; -1 beyond the words of the fragment. `at` is the
+// place of p in cells.
+static int CellBit(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
+                   float at[3])
 {
     const knOccupancy* o = &record->cells;
     const knTetLocator* l = &field->locator;
-    uint32_t cell[3];
-    for (int a = 0; a < 3; ++a)
+    at[0] = (p.x - o->origin.x) * l->scale.x;
+    at[1] = (p.y - o->origin.y) * l->scale.y;
+    at[2] = (p.z - o->origin.z) * l->scale.z;
+    if (!(at[0] >= 0.0f && at[1] >= 0.0f && at[2] >= 0.0f && at[0] < o->end.x && at[1] < o->end.y &&
+          at[2] < o->end.z))
     {
-        float at = ((&p.x)[a] - (&l->box.lower.x)[a]) * (&l->scale.x)[a];
-        at -= (float)(SIDE * o->low[a]);
-        float end = (float)(SIDE * o->dims[a]);
-        // rounding may have put it out of the words of its own box
-        at = at > 0.0f ? at : 0.0f;
-        cell[a] = (uint32_t)(at < end ? at : end - 1.0f);
-        float part = at - (float)cell[a];
-        if (part < l->border || part > 1.0f - l->border)
-        {
-            return true;
-        }
+        return -1;
     }
-    Level level = {{o->dims[0], o->dims[1], o->dims[2]}, 0};
+    uint32_t x = (uint32_t)at[0], y = (uint32_t)at[1], z = (uint32_t)at[2];
     const uint64_t* words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
-    uint64_t word = words[WordAt(&level, cell[0] / SIDE, cell[1] / SIDE, cell[2] / SIDE)];
-    return word >> BitAt(cell[0], cell[1], cell[2]) & 1;
+    uint32_t word = (z / SIDE * o->dims[1] + y / SIDE) * o->dims[0] + x / SIDE;
+    return (int)(words[word] >> BitAt(x, y, z) & 1);
+}
+
+// Whether [at - reach, at + reach] is within one cell.
+static bool IsInOneCell(float at, float reach)
+{
+    float part = at - (float)(int32_t)at;
+    return part >= reach && part < 1.0f - reach;
+}
+
+bool knOccupancy_MayHold(const knFragmentField* field, const knFragmentRecord* record, knVec3 p)
+{
+    float at[3], border = field->locator.border;
+    // near the side of a cell rounding may have taken it for the next
+    return CellBit(field, record, p, at) != 0 ||
+           !(IsInOneCell(at[0], border) && IsInOneCell(at[1], border) &&
+             IsInOneCell(at[2], border));
 }
 
 // Through the levels, from where words are as large as the ball, as the paper enters them.
@@ -608,62 +631,39 @@ static bool TouchesTowards(const knFragmentField* field, const knFragmentRecord*
     knVec3 way = knSub(knBox_Center(record->box), p);
     float length = knLength(way);
     knVec3 q = knAddScaled(p, length > reach ? reach / length : 1.0f, way);
-    const knOccupancy* o = &record->cells;
-    const knTetLocator* l = &field->locator;
-    float x = (q.x - l->box.lower.x) * l->scale.x - (float)(SIDE * o->low[0]);
-    float y = (q.y - l->box.lower.y) * l->scale.y - (float)(SIDE * o->low[1]);
-    float z = (q.z - l->box.lower.z) * l->scale.z - (float)(SIDE * o->low[2]);
-    if (!(x >= 0.0f && y >= 0.0f && z >= 0.0f && x < (float)(SIDE * o->dims[0]) &&
-          y < (float)(SIDE * o->dims[1]) && z < (float)(SIDE * o->dims[2])))
-    {
-        return false;
-    }
-    uint32_t i = (uint32_t)x, j = (uint32_t)y, k = (uint32_t)z;
-    const uint64_t* words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
-    uint32_t word = (k / SIDE * o->dims[1] + j / SIDE) * o->dims[0] + i / SIDE;
-    return words[word] >> BitAt(i, j, k) & 1;
+    float at[3];
+    return CellBit(field, record, q, at) == 1;
 }
 
 bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
                          float radius)
 {
-    const knOccupancy* o = &record->cells;
     const knTetLocator* l = &field->locator;
-    float reach = radius * 1.00001f + field->grid.slack;
     Ball ball;
-    uint32_t own[3];
-    bool isWithin = true, isOne = true;
-    for (int a = 0; a < 3; ++a)
+    int bit = CellBit(field, record, p, ball.center);
+    // most spheres that touch have their middle in a cell of the fragment
+    if (bit == 1)
     {
-        float scale = (&l->scale.x)[a], end = (float)(SIDE * o->dims[a]);
-        float at = ((&p.x)[a] - (&l->box.lower.x)[a]) * scale - (float)(SIDE * o->low[a]);
-        float r = reach * scale + l->border;
-        ball.center[a] = at;
-        ball.reach[a] = r;
-        bool within = at >= 0.0f && at < end;
-        own[a] = within ? (uint32_t)at : 0;
-        isWithin = isWithin && within;
-        isOne = isOne && at - r >= (float)own[a] && at + r < (float)(own[a] + 1);
+        return true;
     }
-    ball.words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
-    if (isWithin)
+    float reach = radius * 1.00001f + field->grid.slack;
+    ball.reach[0] = reach * l->scale.x + l->border;
+    ball.reach[1] = reach * l->scale.y + l->border;
+    ball.reach[2] = reach * l->scale.z + l->border;
+    if (bit == 0 && IsInOneCell(ball.center[0], ball.reach[0]) &&
+        IsInOneCell(ball.center[1], ball.reach[1]) && IsInOneCell(ball.center[2], ball.reach[2]))
     {
-        // most spheres that touch have their middle in a cell of the fragment
-        uint32_t word = (own[2] / SIDE * o->dims[1] + own[1] / SIDE) * o->dims[0] + own[0] / SIDE;
-        bool isSet = ball.words[word] >> BitAt(own[0], own[1], own[2]) & 1;
-        if (isSet || isOne)
-        {
-            return isSet;
-        }
+        return false;
     }
     if (reach > l->cellSize && TouchesTowards(field, record, p, reach))
     {
         return true;
     }
     float margin = reach + l->border * l->cellSize;
+    ball.words = field->slots + (size_t)record->slot * KN_OCCUPANCY_WORDS;
     ball.radius2 = margin * margin;
     ball.size = &l->cell.x;
     uint32_t count;
-    LayLevels(o->dims, ball.levels, &count);
+    LayLevels(record->cells.dims, ball.levels, &count);
     return TouchesBelow(&ball, count);
 }

@@ -49,27 +49,56 @@ typedef struct Search
     knFieldQuery* query;
     knFaceHit* hit;
     knVec3 p;
+    float reach; // m; no plane further away matters
     knHitKind kind;
 } Search;
+
+// Whether the tetrahedron can have a face of the fragment that the search is for.
+static bool HasFaces(const Search* search, uint32_t reference)
+{
+    const knFragmentField* field = search->query->field;
+    uint32_t fragment = search->query->fragment, tet = reference & ~KN_AT_SURFACE;
+    uint32_t label = field->tetLabels[tet];
+    bool surface = search->kind != kn_hitCracks && (reference & KN_AT_SURFACE) != 0;
+    if (label != KN_NONE)
+    {
+        return surface && label == fragment;
+    }
+    uint32_t cut = field->cuts->tetCuts[tet];
+    const knCutParts* parts = knFindParts(field, cut);
+    if (!parts || surface || field->cuts->cuts[cut].planeCount > 1)
+    {
+        return knCutStore_Mask(field->cuts, field->mesh, tet, fragment) != 0;
+    }
+    return (parts->labels[0] == fragment || parts->labels[1] == fragment) &&
+           fabsf(knDot(parts->planes[0].normal, search->p) - parts->planes[0].offset) <
+               search->reach;
+}
+
+static void SetReach(Search* search)
+{
+    float slack = search->query->field->grid.slack;
+    search->reach = (float)sqrt(search->hit->distance2) + (search->hit->isFound ? -slack : slack);
+}
 
 static bool HitLeaf(Search* search, knKdNode leaf)
 {
     const knFragmentField* field = search->query->field;
-    const knCutStore* cuts = field->cuts;
     const uint32_t* references = field->locator.references + leaf.value;
-    uint32_t marks = search->kind != kn_hitCracks ? KN_AT_SURFACE : 0;
     bool found = false;
     for (uint32_t i = 0; i < leaf.link >> 2 && !(search->kind == kn_hitAny && found); ++i)
     {
         uint32_t tet = references[i] & ~KN_AT_SURFACE;
-        bool hasFaces = (references[i] & marks) != 0 || cuts->tetCuts[tet] != KN_NONE;
-        if (hasFaces && knCutStore_Mask(cuts, field->mesh, tet, search->query->fragment) != 0 &&
+        if (HasFaces(search, references[i]) &&
             (double)TetGap2(field->mesh, tet, search->p) < search->hit->distance2)
         {
             search->query->counters.facesMeasured += 1;
-            found = knHitTet(field, tet, search->query->fragment, knToDouble(search->p), marks != 0,
-                             search->hit) ||
-                    found;
+            if (knHitTet(field, tet, search->query->fragment, knToDouble(search->p),
+                         search->kind != kn_hitCracks, search->hit))
+            {
+                found = true;
+                SetReach(search);
+            }
         }
     }
     return found;
@@ -91,6 +120,7 @@ bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit
     stack[depth++] = (Visit){.node = knTetLocator_Entry(&query->field->locator, p, radius)};
     bool found = false;
     Search search = {.query = query, .hit = hit, .p = p, .kind = kind};
+    SetReach(&search);
     while (depth > 0 && !(kind == kn_hitAny && found))
     {
         Visit v = stack[--depth];

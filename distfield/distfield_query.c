@@ -30,7 +30,7 @@ bool knQueryInside(knFieldQuery* query, const knFragmentRecord* record, knVec3 p
         return false;
     }
     // cells and grid know most without a search
-    if (!knOccupancy_MayHold(field, record, p) || knDistanceGrid_LowerBound(&field->grid, p) > 0.0f)
+    if (!knOccupancy_MayHold(field, record, p))
     {
         query->counters.located[kn_locateOutside] += 1;
         return false;

@@ -91,7 +91,7 @@ static void UpdatesMakeNoHeapCall(void** state)
                   w->store.mesh.nodeCount);
     // the costs that the header names, and a little for rounding to cache lines
     assert_true((double)tracker.bytes <=
-                20.4 * w->store.mesh.nodeCount + 300.0 * 40.0 + 72.0 * w->cuts.cutCount +
+                20.4 * w->store.mesh.nodeCount + 300.0 * 64.0 + 72.0 * w->cuts.cutCount +
                     4.0 * w->store.mesh.tetCount + 100.0 * (KN_OCCUPANCY_BYTES + 4) + 2048.0);
     knDestroyFragmentField(field);
     assert_int_equal(tracker.bytes, 0);
