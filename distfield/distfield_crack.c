@@ -113,22 +113,16 @@ bool knHitCracks(const knCrackFaces* cracks, knDVec3 p, knFaceHit* hit)
     return found;
 }
 
-// Whether p is near enough to a plane that bounds the part of the mask: much cheaper than the part
-// itself. The faces around a point mostly lie in one plane, so what rounding alone could make
-// nearer is left out.
-static bool NearPlanes(const knFragmentField* field, uint32_t index, uint8_t mask, knDVec3 p,
-                       const knFaceHit* hit)
+bool knNearPlanes(const knFragmentField* field, uint32_t index, uint8_t mask, knVec3 p, float reach)
 {
     const knTetCut* cut = &field->cuts->cuts[index];
     const knCutParts* parts = knFindParts(field, index);
-    double slack = (double)field->grid.slack;
-    double limit = sqrt(hit->distance2) + (hit->isFound ? -slack : slack);
     bool near = !parts;
     for (int i = 0; parts && i < cut->planeCount; ++i)
     {
         const knCutPlane* plane = &parts->planes[i];
-        double distance = knDDot(knToDouble(plane->normal), p) - (double)plane->offset;
-        near = near || ((mask & ~cut->region[i]) == 0 && fabs(distance) < limit);
+        float distance = fabsf(knDot(plane->normal, p) - plane->offset);
+        near = near || ((mask & ~cut->region[i]) == 0 && distance < reach);
     }
     return near;
 }
@@ -181,17 +175,25 @@ static bool HitOriginal(const knFragmentField* field, uint32_t tet, uint8_t mask
     return found;
 }
 
-bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knDVec3 p,
-              bool original, knFaceHit* hit)
+bool knHitPart(const knFragmentField* field, uint32_t tet, uint8_t mask, knDVec3 p, int faces,
+               knFaceHit* hit)
 {
-    const knTetMesh* mesh = field->mesh;
-    uint8_t mask = knCutStore_Mask(field->cuts, mesh, tet, fragment);
-    uint32_t cut = field->cuts->tetCuts[tet];
-    bool found = original && mask != 0 && HitOriginal(field, tet, mask, p, hit);
-    if (mask != 0 && cut != KN_NONE && NearPlanes(field, cut, mask, p, hit))
+    bool found = (faces & kn_originalFaces) != 0 && HitOriginal(field, tet, mask, p, hit);
+    if ((faces & kn_crackFaces) != 0)
     {
         knCrackFaces buffer;
         found = knHitCracks(knFindCracks(field, tet, mask, &buffer), p, hit) || found;
     }
     return found;
+}
+
+bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knDVec3 p,
+              bool original, knFaceHit* hit)
+{
+    uint8_t mask = knCutStore_Mask(field->cuts, field->mesh, tet, fragment);
+    uint32_t cut = field->cuts->tetCuts[tet];
+    bool near = mask != 0 && cut != KN_NONE &&
+                knNearPlanes(field, cut, mask, knToFloat(p), knPlaneReach(field, hit));
+    int faces = (original ? kn_originalFaces : 0) | (near ? kn_crackFaces : 0);
+    return mask != 0 && knHitPart(field, tet, mask, p, faces, hit);
 }

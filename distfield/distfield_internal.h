@@ -247,6 +247,28 @@ bool knHitPolygon(const knPolygon* polygon, knDVec3 p, knFaceHit* hit);
 // The same for crack faces alone.
 bool knHitCracks(const knCrackFaces* cracks, knDVec3 p, knFaceHit* hit);
 
+enum
+{
+    kn_originalFaces = 1,
+    kn_crackFaces = 2
+};
+
+// The same for the part that holds the corners of the mask.
+bool knHitPart(const knFragmentField* field, uint32_t tet, uint8_t mask, knDVec3 p, int faces,
+               knFaceHit* hit);
+
+// Whether p is nearer than `reach` to a plane that bounds the part of a cut: much cheaper than the
+// part itself.
+bool knNearPlanes(const knFragmentField* field, uint32_t cut, uint8_t mask, knVec3 p, float reach);
+
+// How near a plane must be. The faces around a point mostly lie in one plane, so what rounding
+// alone could make nearer is left out.
+static inline float knPlaneReach(const knFragmentField* field, const knFaceHit* hit)
+{
+    float slack = field->grid.slack;
+    return (float)sqrt(hit->distance2) + (hit->isFound ? -slack : slack);
+}
+
 // The same for the part of a tetrahedron that belongs to the fragment.
 bool knHitTet(const knFragmentField* field, uint32_t tet, uint32_t fragment, knDVec3 p,
               bool original, knFaceHit* hit);

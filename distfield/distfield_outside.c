@@ -53,32 +53,26 @@ typedef struct Search
     knHitKind kind;
 } Search;
 
-// Whether the tetrahedron can have a face of the fragment that the search is for.
-static bool HasFaces(const Search* search, uint32_t reference)
+// The faces that the fragment can have in a tetrahedron, as far as the search is for them, and the
+// corners of its part.
+static int FacesIn(const Search* search, uint32_t reference, uint8_t* mask)
 {
     const knFragmentField* field = search->query->field;
     uint32_t fragment = search->query->fragment, tet = reference & ~KN_AT_SURFACE;
     uint32_t label = field->tetLabels[tet];
     bool surface = search->kind != kn_hitCracks && (reference & KN_AT_SURFACE) != 0;
+    *mask = 0xF;
     if (label != KN_NONE)
     {
-        return surface && label == fragment;
+        return surface && label == fragment ? kn_originalFaces : 0;
     }
-    uint32_t cut = field->cuts->tetCuts[tet];
-    const knCutParts* parts = knFindParts(field, cut);
-    if (!parts || surface || field->cuts->cuts[cut].planeCount > 1)
+    *mask = knCutStore_Mask(field->cuts, field->mesh, tet, fragment);
+    if (*mask == 0)
     {
-        return knCutStore_Mask(field->cuts, field->mesh, tet, fragment) != 0;
+        return 0;
     }
-    return (parts->labels[0] == fragment || parts->labels[1] == fragment) &&
-           fabsf(knDot(parts->planes[0].normal, search->p) - parts->planes[0].offset) <
-               search->reach;
-}
-
-static void SetReach(Search* search)
-{
-    float slack = search->query->field->grid.slack;
-    search->reach = (float)sqrt(search->hit->distance2) + (search->hit->isFound ? -slack : slack);
+    bool near = knNearPlanes(field, field->cuts->tetCuts[tet], *mask, search->p, search->reach);
+    return (surface ? kn_originalFaces : 0) | (near ? kn_crackFaces : 0);
 }
 
 static bool HitLeaf(Search* search, knKdNode leaf)
@@ -89,15 +83,15 @@ static bool HitLeaf(Search* search, knKdNode leaf)
     for (uint32_t i = 0; i < leaf.link >> 2 && !(search->kind == kn_hitAny && found); ++i)
     {
         uint32_t tet = references[i] & ~KN_AT_SURFACE;
-        if (HasFaces(search, references[i]) &&
-            (double)TetGap2(field->mesh, tet, search->p) < search->hit->distance2)
+        uint8_t mask;
+        int faces = FacesIn(search, references[i], &mask);
+        if (faces != 0 && (double)TetGap2(field->mesh, tet, search->p) < search->hit->distance2)
         {
             search->query->counters.facesMeasured += 1;
-            if (knHitTet(field, tet, search->query->fragment, knToDouble(search->p),
-                         search->kind != kn_hitCracks, search->hit))
+            if (knHitPart(field, tet, mask, knToDouble(search->p), faces, search->hit))
             {
                 found = true;
-                SetReach(search);
+                search->reach = knPlaneReach(field, search->hit);
             }
         }
     }
@@ -120,7 +114,7 @@ bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit
     stack[depth++] = (Visit){.node = knTetLocator_Entry(&query->field->locator, p, radius)};
     bool found = false;
     Search search = {.query = query, .hit = hit, .p = p, .kind = kind};
-    SetReach(&search);
+    search.reach = knPlaneReach(query->field, hit);
     while (depth > 0 && !(kind == kn_hitAny && found))
     {
         Visit v = stack[--depth];
