@@ -7,6 +7,7 @@ typedef struct GridWalk
 {
     const knQueryPiece* other;
     const knPieceGrid* grid;
+    knBox box;       // of the other
     knMat3 rotation; // from the sampled piece to the other
     knVec3 offset;
     knSphereQuery tree;
@@ -53,18 +54,21 @@ static void TestNode(GridRun* run, GridWalk* walk, uint32_t i)
     knSphereBatch* batch = &walk->batch;
     knVec3 p = {batch->x[i], batch->y[i], batch->z[i]};
     knVec3 q = knAdd(knMulMV(walk->rotation, p), walk->offset);
-    knPieceSample s = knPieceGrid_Sample(walk->grid, q);
     float margin = run->isDeep ? 0.0f : run->margin;
-    if (batch->first[i])
-    {
-        run->result->counters.points += 1;
-        if (s.distance < margin)
-        {
-            AddContact(run, walk, q, &s, batch->point[i]);
-        }
-    }
     float radius = batch->radius[i];
     float reach = run->isDeep ? fmaxf(radius - run->epsilon, 0.0f) : radius + run->margin;
+    run->result->counters.points += batch->first[i];
+    // most spheres end at the box, which is nearer than where the grid begins
+    if (knBox_Distance(walk->box, q) > fmaxf(reach, margin))
+    {
+        batch->descend[i] = 0;
+        return;
+    }
+    knPieceSample s = knPieceGrid_Sample(walk->grid, q);
+    if (batch->first[i] && s.distance < margin)
+    {
+        AddContact(run, walk, q, &s, batch->point[i]);
+    }
     bool inside = s.distance < 0.0f;
     batch->descend[i] = inside || (radius > 0.0f && s.distance - s.error <= reach);
     batch->cache[i] = s.distance;
@@ -94,6 +98,7 @@ static bool BeginWalk(GridWalk* walk, const knQueryPiece pieces[2], const knPiec
     knTransform t = knInvMulTransforms(other->transform, sampled->transform);
     walk->other = other;
     walk->grid = grid;
+    walk->box = knFragmentField_Box(knFamily_Field(other->family), other->fragment);
     walk->rotation = knMat3FromQuat(t.rotation);
     walk->offset = t.position;
     walk->side = side;

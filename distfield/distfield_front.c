@@ -102,13 +102,13 @@ static void StartNode(Front* front, uint32_t tet, int corner, const Cracks* crac
 
 static void LoadCracks(const knFragmentField* field, uint32_t tet, uint8_t mask, Cracks* cracks)
 {
-    knCrackFaces faces;
-    knCutStore_CrackFaces(field->cuts, field->mesh, tet, mask, &faces);
-    for (uint32_t k = 0; k < faces.count; ++k)
+    knCrackFaces buffer;
+    const knCrackFaces* faces = knFindCracks(field, tet, mask, &buffer);
+    for (uint32_t k = 0; k < faces->count; ++k)
     {
-        knPreparePolygon(&cracks->polygons[k], &faces.faces[k]);
+        knPreparePolygon(&cracks->polygons[k], &faces->faces[k]);
     }
-    cracks->count = faces.count;
+    cracks->count = faces->count;
 }
 
 // The nodes of a crossed tetrahedron, each from the crack faces of its own part.

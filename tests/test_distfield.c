@@ -157,6 +157,58 @@ static void DirectionsNearCracksAreRight(void** state)
     }
 }
 
+// From a point of the surface straight in, depth should grow until the middle is passed: where the
+// exact depth grows by a step and the field's falls, contacts would be pushed the wrong way.
+static void DepthMostlyGrowsInwards(void** state)
+{
+    (void)state;
+    for (int index = 0; index < SHAPES; ++index)
+    {
+        World* w = MakeBroken(index);
+        float step = 0.25f * MeanEdge(w);
+        int steps = 0, falls = 0;
+        double worst = 0.0;
+        for (uint32_t f = 0; f < w->set.fragmentCount; ++f)
+        {
+            if (!IsAlive(w, f))
+            {
+                continue;
+            }
+            Oracle o = MakeOracle(&w->store.mesh, &w->cuts, f);
+            knFieldQuery query = knMakeFieldQuery(w->field, f);
+            for (int i = 0; i < 25 * EFFORT; ++i)
+            {
+                knVec3 normal, p = OraclePoint(&o, &w->random, &normal);
+                float before = 0.0f;
+                double exactBefore = 0.0;
+                for (int k = 1; k < 40; ++k)
+                {
+                    knVec3 q = knAddScaled(p, -step * (float)k, normal);
+                    knFieldContact contact;
+                    double exact = OracleDistance(&o, q, false, NULL);
+                    if (!knFieldQuery_Penetration(&query, q, &contact) ||
+                        exact < exactBefore + 0.3 * (double)step)
+                    {
+                        break;
+                    }
+                    ++steps;
+                    falls += -contact.distance < before;
+                    worst = fmax(worst, (double)(before + contact.distance));
+                    before = -contact.distance;
+                    exactBefore = exact;
+                }
+            }
+            DestroyOracle(&o);
+        }
+        print_message("shape %d: depth falls at %d of %d steps inwards, by %.4f of the radius at "
+                      "worst\n",
+                      index, falls, steps, worst / (double)w->size);
+        assert_true(steps > 100 && falls <= steps / 50);
+        assert_true(worst < 0.5 * (double)MeanEdge(w));
+        DestroyWorld(w);
+    }
+}
+
 typedef struct FrontScore
 {
     double mean, worst, angle95;
@@ -326,6 +378,40 @@ static bool SameContact(const knContacts8* a, const knContacts8* b, int lane)
            memcmp(&a->nz[lane], &b->nz[lane], 4) == 0 && a->source[lane] == b->source[lane];
 }
 
+// What a visit answers is what the single questions answer.
+static void CheckVisits(const knFragmentField* wide, const knFragmentField* narrow, uint32_t f,
+                        const knPoints8* points, const float radius[8])
+{
+    knFieldQuery a = knMakeFieldQuery(wide, f), b = knMakeFieldQuery(narrow, f);
+    knFieldQuery one = knMakeFieldQuery(wide, f);
+    float margin = 0.3f * radius[0], depth = radius[1] > radius[2] ? 0.2f * radius[1] : 0.0f;
+    knVisits8 v = {.points = *points, .margin = depth > 0.0f ? 0.0f : margin, .depth = depth};
+    v.mask = 0xFF;
+    v.first = 0x7F;
+    memcpy(v.reach, radius, sizeof v.reach);
+    v.reach[3] = -1.0f;
+    knVisits8 u = v;
+    knFieldQuery_Visit8(&a, &v);
+    knFieldQuery_Visit8(&b, &u);
+    assert_int_equal(v.found, u.found);
+    assert_int_equal(v.descend, u.descend);
+    for (int lane = 0; lane < 8; ++lane)
+    {
+        knVec3 p = {points->x[lane], points->y[lane], points->z[lane]};
+        knFieldContact c;
+        bool found = lane < 7 && knFieldQuery_Penetration(&one, p, &c) &&
+                     (depth == 0.0f || c.distance < -depth);
+        found =
+            found || (lane < 7 && v.margin > 0.0f && knFieldQuery_Distance(&one, p, v.margin, &c));
+        assert_int_equal(v.found >> lane & 1, found);
+        assert_true(!found || memcmp(&c.distance, &v.contacts.distance[lane], 4) == 0);
+        assert_true(!found ||
+                    memcmp(&u.contacts.distance[lane], &v.contacts.distance[lane], 4) == 0);
+        bool descend = lane != 3 && knFieldQuery_SphereTest(&one, p, radius[lane]);
+        assert_int_equal(v.descend >> lane & 1, descend);
+    }
+}
+
 // Eight at once are the same bits as one at a time.
 static void WideIsScalarBitForBit(void** state)
 {
@@ -377,6 +463,7 @@ static void WideIsScalarBitForBit(void** state)
             }
         }
         assert_memory_equal(&a.counters, &b.counters, sizeof a.counters);
+        CheckVisits(wide->field, narrow->field, f, &points, radius);
     }
     DestroyWorld(wide);
     DestroyWorld(narrow);
@@ -425,6 +512,7 @@ int main(void)
         cmocka_unit_test(InsideIsTheWindingNumber),
         cmocka_unit_test(TouchingSpheresAreKept),
         cmocka_unit_test(DirectionsNearCracksAreRight),
+        cmocka_unit_test(DepthMostlyGrowsInwards),
         cmocka_unit_test(TheDefaultFrontIsTheBest),
         cmocka_unit_test(DistanceOutsideIsExact),
         cmocka_unit_test(HolesAreEmpty),

@@ -3,6 +3,8 @@
 #include "knap/random.h"
 #include "pieces.h"
 
+#include <math.h>
+
 #define CAPACITY 20000
 
 static knPairContact contacts[CAPACITY];
@@ -442,42 +444,77 @@ static void AShardInACrackGetsTheRightNormal(void** state)
     CloseModel(&shard);
 }
 
-// The way through a hole is free, the rim is not.
+// Cuts a disc out of the middle of the plate. Returns the rest; the disc is still there.
+static uint32_t PunchDisc(knFamily* plate, float radius, uint32_t* disc)
+{
+    const knFragmentSet* set = knFamily_Fragments(plate);
+    const knTetMesh* mesh = set->cutMesh->mesh;
+    float* phi = knAllocate(NULL, mesh->nodeCount, sizeof(float));
+    assert_non_null(phi);
+    for (uint32_t i = 0; i < mesh->nodeCount; ++i)
+    {
+        knVec3 p = mesh->nodes[i];
+        phi[i] = sqrtf(p.x * p.x + p.z * p.z) - radius;
+    }
+    knSplitDef def = knDefaultSplitDef();
+    def.kind = kn_splitNodal;
+    def.phi = phi;
+    knArena arena;
+    assert_int_equal(knCreateArena(&arena, knFragmentSet_SplitBytes(set, 0, &def), NULL),
+                     kn_success);
+    knSplitResult result;
+    assert_int_equal(knFamily_Split(plate, 0, &def, &arena, &result), kn_success);
+    knDestroyArena(&arena);
+    knRelease(NULL, phi, mesh->nodeCount, sizeof(float));
+    uint32_t pieces[16];
+    assert_int_equal(ListPieces(plate, pieces, 16), 2);
+    knBox first = knFragmentField_Box(knFamily_Field(plate), pieces[0]);
+    bool isDisc = first.upper.x < 1.2f * radius;
+    *disc = pieces[isDisc ? 0 : 1];
+    return pieces[isDisc ? 1 : 0];
+}
+
+// Heights, of 81 on the way through the plate, at which the ball touches the piece.
+static int CountTouches(const knFamily* plate, uint32_t piece, const knFamily* ball, float x)
+{
+    knContactLimits limits = knDefaultContactLimits();
+    knQueryPiece p = {plate, piece, knIdentityTransform()};
+    int touches = 0;
+    for (int i = -40; i <= 40; ++i)
+    {
+        knQueryPiece q = {ball, 0, knIdentityTransform()};
+        q.transform.position = knMakeVec3(x, 0.005f * (float)i - 0.06f, 0.0f);
+        knPairResult result;
+        touches += QueryFresh(&p, &q, &limits, &result) > 0;
+    }
+    return touches;
+}
+
+// The way through a punched hole is free for a ball that fits, its rim is not, and a ball that is
+// too large is stopped.
 static void ABallPassesThroughAHole(void** state)
 {
     (void)state;
-    TestModel ball = OpenDemoModel("ball");
-    TestModel plate = OpenDemoModel("plate");
-    knFamily* broken = MakeFamily(&plate);
-    knFamily* round = MakeFamily(&ball);
-    // a half of the plate is gone: the ball passes where it was, and not where it is
-    assert_true(SplitByPlane(broken, 0, knMakeVec3(1.0f, 0.0f, 0.0f)));
-    uint32_t pieces[16];
-    uint32_t count = ListPieces(broken, pieces, 16);
-    uint32_t left = KN_NONE;
-    for (uint32_t i = 0; i < count; ++i)
-    {
-        const knFragment* f = &knFamily_Fragments(broken)->fragments[pieces[i]];
-        left = f->mass.center.x < 0.0 && (left == KN_NONE || f->mass.mass > 0.1) ? pieces[i] : left;
-    }
-    assert_int_not_equal(left, KN_NONE);
-    knContactLimits limits = knDefaultContactLimits();
-    knQueryPiece p = {broken, left, knIdentityTransform()};
-    int hits = 0;
-    for (int i = -40; i <= 40; ++i)
-    {
-        knQueryPiece q = {round, 0, knIdentityTransform()};
-        q.transform.position = knMakeVec3(0.09f, 0.005f * (float)i - 0.06f, 0.0f);
-        knPairResult result;
-        assert_int_equal(QueryFresh(&p, &q, &limits, &result), 0);
-        q.transform.position.x = -0.07f;
-        hits += QueryFresh(&p, &q, &limits, &result) > 0;
-    }
-    assert_true(hits > 10);
-    knDestroyFamily(broken);
-    knDestroyFamily(round);
-    CloseModel(&ball);
-    CloseModel(&plate);
+    TestModel ballModel = OpenDemoModel("ball"); // radius 0.06
+    TestModel plateModel = OpenDemoModel("plate");
+    knFamily* ball = MakeFamily(&ballModel);
+    knFamily* wide = MakeFamily(&plateModel);
+    knFamily* narrow = MakeFamily(&plateModel);
+    uint32_t disc, plug;
+    uint32_t ring = PunchDisc(wide, 0.075f, &disc);
+    uint32_t collar = PunchDisc(narrow, 0.045f, &plug);
+    // in the way until it is removed
+    assert_true(CountTouches(wide, disc, ball, 0.0f) > 20);
+    knFamily_Remove(wide, disc);
+    knFamily_Remove(narrow, plug);
+    assert_int_equal(CountTouches(wide, ring, ball, 0.0f), 0);
+    assert_true(CountTouches(wide, ring, ball, 0.04f) > 10);
+    assert_true(CountTouches(narrow, collar, ball, 0.0f) > 10);
+    knDestroyFamily(ball);
+    knDestroyFamily(wide);
+    knDestroyFamily(narrow);
+    CloseModel(&ballModel);
+    CloseModel(&plateModel);
 }
 
 static void SwappingThePiecesSwapsTheSides(void** state)
