@@ -372,10 +372,10 @@ static void WhatHasNoModesIsCookedWithoutAndSaysSo(void** state)
     knDestroyCooked(&cooked);
 
     Solid s;
-    MakeBoxSolid(&s, (int[3]){12, 12, 12}, knMakeVec3(1.0f, 1.0f, 1.0f), POISSON);
+    MakeBoxSolid(&s, (int[3]){8, 8, 8}, knMakeVec3(1.0f, 1.0f, 1.0f), POISSON);
     knModeJob job = {.mesh = &s.store.mesh,
                      .options = &options.modes,
-                     .limits = {.seconds = 0.05, .megabytes = 8192}};
+                     .limits = {.seconds = 0.01, .megabytes = 8192}};
     knAssetSection section;
     char note[KN_MAX_MESSAGE];
     assert_int_equal(knCookModes(&job, NULL, &section, note), kn_success);
