@@ -8,10 +8,10 @@
 
 #include "cook.h"
 
-#define HITS (IS_SLOW ? 8 : 200)
+#define HITS (IS_SLOW ? 3 : 200)
 
 // The doctor's search for self-intersections takes longest: one instance in so many.
-#define DOCTOR_EVERY (IS_SLOW ? 8 : 50)
+#define DOCTOR_EVERY (IS_SLOW ? 3 : 50)
 
 typedef struct Tally
 {
