@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Zlib
 #include "bullet_internal.h"
 
-#include <string.h>
-
 #define JACOBI_SWEEPS 16
+#define LIST_ROOM     256 // bodies of a split that can always be listed
 
 // One rotation of Jacobi's method: the element (p, q) becomes 0.
 static void RotateJacobi(double a[3][3], double v[3][3], int p, int q)
@@ -155,23 +154,26 @@ knResult knWorld_DestroyFamily(knWorld* w, knFamilyId familyId)
     return knPool_Release(&w->families, knWorld_Untagged(w, familyId));
 }
 
-// Splits the family, with more scratch when it asks for it.
+// Splits the family, with more scratch as long as it asks for more.
 static knResult SplitFamily(knWorld* w, knFamily* family, uint32_t fragment, const knSplitDef* def,
                             knSplitResult* result)
 {
-    knArena_Reset(&w->scratch);
-    knResult done = knFamily_Split(family, fragment, def, &w->scratch, result);
-    if (done == kn_errorMemory && w->scratch.wantedBytes > 0)
+    for (;;)
     {
-        size_t wanted = w->scratch.capacity + w->scratch.wantedBytes;
-        knArena_Reset(&w->scratch);
-        if (knArena_Reserve(&w->scratch, wanted + wanted / 4) != kn_success)
+        knArena_Reset(&w->splitScratch);
+        knResult done = knFamily_Split(family, fragment, def, &w->splitScratch, result);
+        size_t wanted = w->splitScratch.wantedBytes;
+        if (done != kn_errorMemory || wanted == 0)
+        {
+            return done;
+        }
+        wanted = 2 * (w->splitScratch.capacity + wanted);
+        knArena_Reset(&w->splitScratch);
+        if (knArena_Reserve(&w->splitScratch, wanted) != kn_success)
         {
             return kn_errorMemory;
         }
-        done = knFamily_Split(family, fragment, def, &w->scratch, result);
     }
-    return done;
 }
 
 // What the parent was doing, for one of its parts.
@@ -208,13 +210,13 @@ static void AddChildren(knWorld* w, const SplitJob* job, const uint32_t* fragmen
         knBodyDef def =
             ChildDef(&job->parentDef, &job->state, job->center, knToFloat(fragment->mass.center));
         knBodyId id;
-        if (isWhole && knWorld_AddPiece(w, &def, job->familyId, fragments[i], &id) == kn_success)
-        {
-            w->splitBodies[split->bodyCount++] = id;
-        }
-        else
+        if (!isWhole || knWorld_AddPiece(w, &def, job->familyId, fragments[i], &id) != kn_success)
         {
             split->debrisMass += fragment->mass.mass;
+        }
+        else if (split->bodyCount < w->splitCapacity)
+        {
+            w->splitBodies[split->bodyCount++] = id;
         }
     }
 }
@@ -236,7 +238,10 @@ knResult knWorld_SplitBody(knWorld* w, knBodyId id, const knSplitDef* def, knWor
     job.parentDef.user = body->user;
     knPortBody_State(body->port, &job.state);
     knSplitResult result = {0};
-    knResult done = SplitFamily(w, owner->family, parent, def, &result);
+    // room for the list first: after the split there is no way back
+    knResult done = knGrow(&w->allocator, (void**)&w->splitBodies, &w->splitCapacity, LIST_ROOM,
+                           sizeof *w->splitBodies);
+    done = done == kn_success ? SplitFamily(w, owner->family, parent, def, &result) : done;
     if (done != kn_success)
     {
         return done;
@@ -247,19 +252,10 @@ knResult knWorld_SplitBody(knWorld* w, knBodyId id, const knSplitDef* def, knWor
     {
         return kn_success;
     }
-    done = knGrow(&w->allocator, (void**)&w->splitBodies, &w->splitCapacity, count,
-                  sizeof *w->splitBodies);
-    uint32_t* fragments = knAllocate(&w->allocator, count, sizeof *fragments);
-    if (done != kn_success || !fragments)
-    {
-        knRelease(&w->allocator, fragments, count, sizeof *fragments);
-        return kn_errorMemory;
-    }
-    // the result's arrays go when the arena is used for the surfaces
-    memcpy(fragments, result.delta.fragments, count * sizeof *fragments);
+    (void)knGrow(&w->allocator, (void**)&w->splitBodies, &w->splitCapacity, count,
+                 sizeof *w->splitBodies);
     knWorld_RemoveBody(w, id);
-    AddChildren(w, &job, fragments, count, out);
+    AddChildren(w, &job, result.delta.fragments, count, out);
     out->bodies = w->splitBodies;
-    knRelease(&w->allocator, fragments, count, sizeof *fragments);
     return kn_success;
 }

@@ -44,7 +44,8 @@ struct knWorld
     knPool joints;   // of knJoint
     knPortJoint* drag;
     knBodyId dragged;
-    knArena scratch;       // surfaces and splits
+    knArena scratch;       // surfaces
+    knArena splitScratch;  // what a split tells, until its bodies are made
     knBodyId* splitBodies; // of the last split
     size_t splitCapacity;
     uint32_t pieceCount;

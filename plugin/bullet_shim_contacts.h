@@ -33,6 +33,7 @@ class Algorithm final : public btCollisionAlgorithm
         }
     }
 
+    bool Prepare(const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b);
     bool MakeInput(const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b, float dt,
                    knPairInput* input);
     void Submit(float dt);
@@ -65,26 +66,7 @@ Algorithm::Algorithm(knPort* owner, bool closest, const btCollisionAlgorithmCons
       port(owner), objects{a->getCollisionObject(), b->getCollisionObject()}, isClosest(closest),
       isTop(!a->m_parent && !b->m_parent)
 {
-    if (knPairs_Add(port->pairs, &pair) != kn_success)
-    {
-        return;
-    }
-    const PieceShape* pieces[2] = {AsPiece(a->getCollisionShape()),
-                                   AsPiece(b->getCollisionShape())};
-    if (!pieces[0] != !pieces[1])
-    {
-        const btCollisionShape* shape = (pieces[0] ? b : a)->getCollisionShape();
-        knResult result = knSources_Take(port->sources, pair.index, &source);
-        if (result == kn_success && !IsMesh(shape->getShapeType()))
-        {
-            result = TranslateConvex(port, shape, source, &turn);
-        }
-        if (result != kn_success)
-        {
-            knPairs_Remove(port->pairs, pair);
-            pair = {0, 0};
-        }
-    }
+    (void)Prepare(a, b);
     if (!isClosest)
     {
         previous = port->last;
@@ -92,6 +74,40 @@ Algorithm::Algorithm(knPort* owner, bool closest, const btCollisionAlgorithmCons
         port->last = this;
         isListed = true;
     }
+}
+
+// The pair and what stands on its other side. Tried again at the next call when there was no
+// memory.
+bool Algorithm::Prepare(const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b)
+{
+    if (!knId_IsNull(pair))
+    {
+        return true;
+    }
+    knId id;
+    if (knPairs_Add(port->pairs, &id) != kn_success)
+    {
+        return false;
+    }
+    const PieceShape* pieces[2] = {AsPiece(a->getCollisionShape()),
+                                   AsPiece(b->getCollisionShape())};
+    if (!pieces[0] != !pieces[1])
+    {
+        const btCollisionShape* shape = (pieces[0] ? b : a)->getCollisionShape();
+        knResult result = knSources_Take(port->sources, id.index, &source);
+        if (result == kn_success && !IsMesh(shape->getShapeType()))
+        {
+            result = TranslateConvex(port, shape, source, &turn);
+        }
+        if (result != kn_success)
+        {
+            source = nullptr;
+            knPairs_Remove(port->pairs, id);
+            return false;
+        }
+    }
+    pair = id;
+    return true;
 }
 
 Algorithm::~Algorithm()
@@ -168,7 +184,7 @@ void Algorithm::Submit(float dt)
     btCollisionObjectWrapper b(nullptr, objects[1]->getCollisionShape(), objects[1],
                                objects[1]->getWorldTransform(), -1, -1);
     knPairInput input;
-    if (MakeInput(&a, &b, dt, &input))
+    if (Prepare(&a, &b) && MakeInput(&a, &b, dt, &input))
     {
         (void)knPairs_Submit(port->pairs, pair, &input);
     }
@@ -224,7 +240,7 @@ bool Algorithm::Answer(const btCollisionObjectWrapper* a, const btCollisionObjec
                        float dt, const knTouch** touches, uint32_t* count)
 {
     knPairInput input;
-    if (knId_IsNull(pair) || !MakeInput(a, b, dt, &input))
+    if (!Prepare(a, b) || !MakeInput(a, b, dt, &input))
     {
         return false;
     }

@@ -66,6 +66,7 @@ static knResult CreateParts(knWorld* w, void* bullet)
     result = result == kn_success ? knCreatePool(&w->joints, sizeof(knJoint), 16, &w->allocator)
                                   : result;
     result = result == kn_success ? knCreateArena(&w->scratch, 0, &w->allocator) : result;
+    result = result == kn_success ? knCreateArena(&w->splitScratch, 0, &w->allocator) : result;
     knPortDef port = {
         .world = &w->def, .bullet = bullet, .pairs = w->pairs, .allocator = &w->allocator};
     return result == kn_success ? knCreatePort(&w->port, &port) : result;
@@ -143,6 +144,7 @@ void knDestroyWorld(knWorld* w)
     knDestroyPool(&w->families);
     knDestroyPool(&w->joints);
     knDestroyArena(&w->scratch);
+    knDestroyArena(&w->splitScratch);
     knAllocator allocator = w->allocator;
     knRelease(&allocator, w->splitBodies, w->splitCapacity, sizeof *w->splitBodies);
     knRelease(&allocator, w, 1, sizeof *w);
