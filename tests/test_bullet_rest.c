@@ -4,6 +4,7 @@
 
 #define DT      (1.0f / 200.0f)
 #define SECONDS (KN_TEST_SLOW ? 1 : 5)
+#define STACK   (KN_TEST_SLOW ? 1 : 10) // s
 
 static float Radius(const TestModel* model)
 {
@@ -40,19 +41,22 @@ static void DropAndRest(const char* name, knQuat rotation)
 static void ObjectsComeToRest(void** state)
 {
     (void)state;
-    DropAndRest("bunny", knIdentityQuat());
     DropAndRest("brick", knMakeQuat(knMakeVec3(0.0f, 0.0f, 1.0f), 0.4f));
-    DropAndRest("plate", knMakeQuat(knMakeVec3(1.0f, 0.0f, 0.0f), 0.2f));
-    DropAndRest("piggy", knIdentityQuat());
+    if (!KN_TEST_SLOW)
+    {
+        DropAndRest("bunny", knIdentityQuat());
+        DropAndRest("plate", knMakeQuat(knMakeVec3(1.0f, 0.0f, 0.0f), 0.2f));
+        DropAndRest("piggy", knIdentityQuat());
+    }
 }
 
 static float StackSpeed(knWorld* world, knBodyId top, float height, const char* name)
 {
-    Steps(world, 200 * 2 * SECONDS, DT);
+    Steps(world, 200 * STACK, DT);
     knBodyState state = StateOf(world, top);
     printf("%s: fastest %.2e m/s after %d s, top at %.4f of %.4f m, aside %.2e m\n", name,
-           (double)FastestBody(world), 2 * SECONDS, (double)state.transform.position.y,
-           (double)height, (double)hypotf(state.transform.position.x, state.transform.position.z));
+           (double)FastestBody(world), STACK, (double)state.transform.position.y, (double)height,
+           (double)hypotf(state.transform.position.x, state.transform.position.z));
     return FastestBody(world);
 }
 
