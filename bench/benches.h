@@ -7,6 +7,7 @@
 
 extern const knBench knBenchArena;
 extern const knBench knBenchAssetLoad;
+extern const knBench knBenchBvhFastcd;
 extern const knBench knBenchBvhPeers;
 extern const knBench knBenchCook;
 extern const knBench knBenchFieldUpdate;

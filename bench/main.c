@@ -6,7 +6,7 @@
 
 static const knBench* const benches[] = {
     &knBenchArena,       &knBenchTasks,    &knBenchTopology, &knBenchAssetLoad, &knBenchCook,
-    &knBenchFieldUpdate, &knBenchFracture, &knBenchModes,    &knBenchBvhPeers,
+    &knBenchFieldUpdate, &knBenchFracture, &knBenchModes,    &knBenchBvhPeers,  &knBenchBvhFastcd,
 #ifdef KN_BENCH_BULLET
     &knBenchPile,        &knBenchThreads,
 #endif

@@ -31,13 +31,18 @@ static const int8_t pictureAxes[13][2][3] = {
 
 knResult knReserveContours(knBvhScene* s, size_t nodeCount)
 {
-    size_t old = s->contourCapacity;
-    knResult result = knGrow(&s->allocator, (void**)&s->contours, &s->contourCapacity, nodeCount,
-                             sizeof *s->contours);
+    // the flags first: whoever sees contours may rely on them
+    size_t old = s->contourCapacity, oldFlags = s->culledCapacity;
+    knResult result =
+        knGrow(&s->allocator, (void**)&s->culled, &s->culledCapacity, nodeCount, sizeof *s->culled);
+    if (s->culledCapacity > oldFlags)
+    {
+        memset(s->culled + oldFlags, 0, s->culledCapacity - oldFlags);
+    }
     if (result == kn_success)
     {
-        result = knGrow(&s->allocator, (void**)&s->culled, &s->culledCapacity, nodeCount,
-                        sizeof *s->culled);
+        result = knGrow(&s->allocator, (void**)&s->contours, &s->contourCapacity, nodeCount,
+                        sizeof *s->contours);
     }
     if (s->contourCapacity > old)
     {
@@ -320,5 +325,12 @@ void knUpdateCulling(knBvhScene* s)
         }
         bool isDone = s->culled[node] || knIsLeaf(&s->nodes[node]);
         node = isDone ? knNextAside(s, node) : s->nodes[node].child;
+    }
+    for (uint32_t i = 0; i < s->orderCount; ++i)
+    {
+        if (!knIsLeaf(&s->nodes[s->order[i]]))
+        {
+            knSetSelfCost(s, s->order[i]);
+        }
     }
 }

@@ -237,6 +237,9 @@ uint32_t knInsertBeside(knBvhScene* scene, uint32_t node);
 // Boxes, counts and costs of a node from its children, or of a leaf from its block.
 void knRefitNode(knBvhScene* scene, uint32_t node);
 void knRefitAbove(knBvhScene* scene, uint32_t node); // its ancestors
+
+// Equation 7, of an inner node.
+void knSetSelfCost(knBvhScene* scene, uint32_t node);
 void knOrderNodes(knBvhScene* scene);
 
 // The next node that is not below this one, first parts first; KN_NONE at the end.
@@ -255,6 +258,7 @@ static inline void knInvalidate(knBvhScene* scene, uint32_t node)
     if (scene->contours)
     {
         scene->contours[node].isValid = false;
+        scene->culled[node] = 0;
     }
 }
 

@@ -4,8 +4,8 @@
 // Rebuilding: everything, or only the parts that lost their quality (FASTCD 5.4). A part within a
 // body is built anew from its triangles; a part above bodies from their roots, which stay whole.
 
-// Work in nanoseconds of one machine, fixed so that every machine decides alike: what a unit of TCS
-// costs a query, and a triangle a build per halving. bench bvh-fastcd measures both.
+// Work in nanoseconds of one machine, in round numbers and fixed, so that every machine decides
+// alike: what a unit of TCS costs a query, and a triangle a build per halving.
 #define SELF_COST_WORK 300.0
 #define BUILD_WORK     6.0
 

@@ -262,6 +262,17 @@ static float Share(float part, float whole)
     return share >= 0.0f && share <= 1.0f ? share : 1.0f;
 }
 
+void knSetSelfCost(knBvhScene* scene, uint32_t node)
+{
+    uint32_t child = scene->nodes[node].child;
+    const knBvhCold *left = &scene->cold[child], *right = left + 1;
+    float cost = left->interCost + right->interCost;
+    // what is culled costs nothing within
+    cost += scene->culled && scene->culled[child] ? 0.0f : left->selfCost;
+    cost += scene->culled && scene->culled[child + 1] ? 0.0f : right->selfCost;
+    scene->cold[node].selfCost = cost;
+}
+
 static void SetCosts(knBvhScene* scene, uint32_t node)
 {
     const knBvhNode* n = &scene->nodes[node];
@@ -271,7 +282,7 @@ static void SetCosts(knBvhScene* scene, uint32_t node)
     c->interCost =
         1.0f + Share(PaddedVolume(scene, &scene->nodes[n->child]), whole) * left->interCost +
         Share(PaddedVolume(scene, &scene->nodes[n->child + 1]), whole) * right->interCost;
-    c->selfCost = left->interCost + right->interCost + left->selfCost + right->selfCost;
+    knSetSelfCost(scene, node);
     c->triangleCount = left->triangleCount + right->triangleCount;
 }
 
