@@ -85,7 +85,9 @@ static void AllOptionsAgreeWithRationals(void** state)
             def.instructions = (knInstructionSet)(kn_instructionsScalar + n / 3 % 3);
             def.culling = (knBvhCulling)(n / 9);
             def.gridLimit = 64;
-            if (IsSupported(def.instructions))
+            // the hub has half a million pairs of boxes: every fifth will do
+            bool isTurn = shared.surfaces[i].triangleCount < 900 || n % 5 == 0;
+            if (isTurn && IsSupported(def.instructions))
             {
                 JudgeOptions(&shared.surfaces[i], &shared.truths[i], &def);
             }
