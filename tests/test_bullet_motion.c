@@ -46,7 +46,8 @@ static void FastPiecesDoNotPass(void** state)
     const float speeds[] = {5.0f, 50.0f, 200.0f};
     const float dts[] = {1.0f / 60.0f, 1.0f / 200.0f};
     int passed = 0;
-    for (int i = 0; i < 2 * 3 * 2 * 2; ++i)
+    // every fifth case is enough for the sanitizers
+    for (int i = 0; i < 2 * 3 * 2 * 2; i += KN_TEST_SLOW ? 5 : 1)
     {
         const TestModel* shot = shots[i % 2];
         bool p = Passes(shot, &plate, speeds[i / 2 % 3], dts[i / 6 % 2], i / 12);
@@ -107,7 +108,7 @@ static void FastPiecesDoNotPassShapes(void** state)
 static void OverlappingBunniesPartGently(void** state)
 {
     (void)state;
-    TestModel bunny = OpenDemoModel("bunny");
+    TestModel bunny = OpenDemoModel(KN_TEST_SLOW ? "brick" : "bunny");
     float width = knBox_Extent(knAsset_Info(bunny.asset)->bounds).x;
     knWorld* world = MakeTestWorld();
     assert_int_equal(knWorld_SetGravity(world, knMakeVec3(0.0f, 0.0f, 0.0f)), kn_success);
@@ -221,7 +222,8 @@ static void SelectionMovesAsFullDetectionDoes(void** state)
         assert_true(tilt < 0.03f);
         if (!KN_TEST_SLOW && i == 1)
         {
-            assert_true(few.contacts <= 16 && all.contacts >= 40);
+            // the paper has 6 of 128; ours begins with 8 and grows while the plate lands
+            assert_true(all.contacts >= 100 && 6 * few.contacts <= all.contacts);
         }
     }
     CloseModel(&plate);
