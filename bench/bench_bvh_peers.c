@@ -143,6 +143,7 @@ static knResult Measure(knBenchRun* run, State* s, const char* metric, knBenchFc
     def.context = s;
     def.peerName = s->peer->name;
     def.note = note;
+    def.repetitions = run->options.quick ? 3 : def.repetitions;
     // what moves is moved before each run, untimed
     def.beforeRun = strcmp(metric, "query") == 0 ? NULL : NextPose;
     return knBenchRun_Measure(run, &def);
@@ -282,7 +283,7 @@ static knResult Run(knBenchRun* run)
     knResult result = knCreateBvhQuery(&s.query, NULL);
     for (int i = 0; i < kn_peerSceneCount && result == kn_success; ++i)
     {
-        if (run->options.quick && i != kn_peerCloth92 && i != kn_peerPipe)
+        if (run->options.quick && i != kn_peerCloth92)
         {
             continue;
         }
