@@ -80,9 +80,9 @@ static inline void HitPiece(knFamily* family, uint32_t piece, knRandom* random, 
     hit.impulse = knScale(1e-6f, direction);
     knBreakResult result = BreakPiece(breaker, family, &def);
     assert_int_equal(result.pieceCount, 1);
-    double wanted = 0.15 * info->area * knFindMaterialPreset("ceramic")->fractureEnergy;
+    double wanted = 0.4 * info->area * knFindMaterialPreset("ceramic")->fractureEnergy;
     double impulse = 1e-6 * sqrt(wanted / fmax(result.cracks.energy, 1e-30));
-    impulse = fmax(impulse, 1.2e-6 * result.breakingShare);
+    impulse = fmax(impulse, 2.4e-6 * result.breakingShare);
     impulse *= (double)knRandom_Range(random, 0.5f, 1.5f);
     hit.impulse = knScale((float)fmin(impulse, 1e6), direction);
     result = BreakPiece(breaker, family, &def);
