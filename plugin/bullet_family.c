@@ -115,7 +115,14 @@ knResult knWorld_CreateFamily(knWorld* w, const knBodyDef* def, const knFamilyDe
         knDestroyFamily(family);
         return result;
     }
-    ((knWorldFamily*)item)->family = family;
+    knWorldFamily* made = item;
+    const knAsset* asset = knModel_Asset(familyDef->model);
+    const knMaterial* material = knFindMaterialPreset(knAsset_Info(asset)->material);
+    knAnchors anchors = {0};
+    made->family = family;
+    made->material = *(material ? material : knMaterialPreset(0));
+    made->isBreakable = def->kind == kn_bodyDynamic ||
+                        (knOpenAnchors(&anchors, asset) == kn_success && anchors.count > 0);
     knBodyDef bodyDef = *def;
     bodyDef.transform.rotation = knNormalizeQuat(def->transform.rotation);
     bodyDef.transform = BodyFrame(bodyDef.transform, family, 0);
@@ -177,11 +184,11 @@ static knResult SplitFamily(knWorld* w, knFamily* family, uint32_t fragment, con
 }
 
 // What the parent was doing, for one of its parts.
-static knBodyDef ChildDef(const knBodyDef* parent, const knBodyState* state, knVec3 parentCenter,
-                          knVec3 center)
+knBodyDef knParting_Def(const knParting* parting, knVec3 center)
 {
-    knBodyDef def = *parent;
-    knVec3 arm = knRotate(state->transform.rotation, knSub(center, parentCenter));
+    const knBodyState* state = &parting->state;
+    knBodyDef def = parting->def;
+    knVec3 arm = knRotate(state->transform.rotation, knSub(center, parting->center));
     def.transform = state->transform;
     def.transform.position = knAdd(state->transform.position, arm);
     def.velocity = knAdd(state->velocity, knCross(state->spin, arm));
@@ -189,28 +196,29 @@ static knBodyDef ChildDef(const knBodyDef* parent, const knBodyState* state, knV
     return def;
 }
 
-typedef struct SplitJob
+knParting knWorld_MakeParting(const knBody* body)
 {
-    knFamilyId familyId;
-    const knFamily* family;
-    knBodyDef parentDef;
-    knBodyState state;
-    knVec3 center; // of the parent
-} SplitJob;
+    knParting parting = {.familyId = body->piece->family, .center = body->piece->mesh.center};
+    parting.def = knDefaultBodyDef();
+    knPortBody_Def(body->port, &parting.def);
+    parting.def.user = body->user;
+    knPortBody_State(body->port, &parting.state);
+    return parting;
+}
 
 // A part that finds no memory for its body is removed and counted as debris.
-static void AddChildren(knWorld* w, const SplitJob* job, const uint32_t* fragments, uint32_t count,
-                        knWorldSplit* split)
+static void AddChildren(knWorld* w, const knParting* parting, const uint32_t* fragments,
+                        uint32_t count, knWorldSplit* split)
 {
-    const knFragmentSet* set = knFamily_Fragments(job->family);
+    const knFragmentSet* set = knFamily_Fragments(knWorld_GetFamily(w, parting->familyId)->family);
     for (uint32_t i = 0; i < count; ++i)
     {
         const knFragment* fragment = &set->fragments[fragments[i]];
         bool isWhole = fragment->state == kn_fragmentWhole;
-        knBodyDef def =
-            ChildDef(&job->parentDef, &job->state, job->center, knToFloat(fragment->mass.center));
+        knBodyDef def = knParting_Def(parting, knToFloat(fragment->mass.center));
         knBodyId id;
-        if (!isWhole || knWorld_AddPiece(w, &def, job->familyId, fragments[i], &id) != kn_success)
+        if (!isWhole ||
+            knWorld_AddPiece(w, &def, parting->familyId, fragments[i], &id) != kn_success)
         {
             split->debrisMass += fragment->mass.mass;
         }
@@ -230,13 +238,8 @@ knResult knWorld_SplitBody(knWorld* w, knBodyId id, const knSplitDef* def, knWor
                     : kn_errorHandle;
     }
     uint32_t parent = body->piece->fragment;
-    SplitJob job = {.familyId = body->piece->family, .center = body->piece->mesh.center};
-    knWorldFamily* owner = knWorld_GetFamily(w, job.familyId);
-    job.family = owner->family;
-    job.parentDef = knDefaultBodyDef();
-    knPortBody_Def(body->port, &job.parentDef);
-    job.parentDef.user = body->user;
-    knPortBody_State(body->port, &job.state);
+    knParting parting = knWorld_MakeParting(body);
+    knWorldFamily* owner = knWorld_GetFamily(w, parting.familyId);
     knSplitResult result = {0};
     // room for the list first: after the split there is no way back
     knResult done = knGrow(&w->allocator, (void**)&w->splitBodies, &w->splitCapacity, LIST_ROOM,
@@ -255,7 +258,7 @@ knResult knWorld_SplitBody(knWorld* w, knBodyId id, const knSplitDef* def, knWor
     (void)knGrow(&w->allocator, (void**)&w->splitBodies, &w->splitCapacity, count,
                  sizeof *w->splitBodies);
     knWorld_RemoveBody(w, id);
-    AddChildren(w, &job, result.delta.fragments, count, out);
+    AddChildren(w, &parting, result.delta.fragments, count, out);
     out->bodies = w->splitBodies;
     return kn_success;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bullet_port.h"
+#include "knap/world_break.h"
 
 #define KN_TAG_SHIFT 20 // of a world's tag in an id's index
 
@@ -20,11 +21,15 @@ typedef struct knBody
     knPiece* piece; // null for a shape
     void* user;
     uint32_t jointCount;
+    knVec3 velocity, spin; // before the step
+    double enduredImpulse; // N s; hits below it were tried and broke nothing
 } knBody;
 
 typedef struct knWorldFamily
 {
     knFamily* family;
+    knMaterial material;
+    bool isBreakable;
 } knWorldFamily;
 
 typedef struct knJoint
@@ -32,6 +37,62 @@ typedef struct knJoint
     knPortJoint* port;
     knBodyId bodies[2];
 } knJoint;
+
+// A contact of the last step that carried an impulse and has a piece in it.
+typedef struct knPush
+{
+    knId bodies[2];         // in the pool; null for a body of the game's own
+    const void* objects[2]; // Bullet's
+    knVec3 points[2];       // in the world, where either got it
+    knVec3 impulse;         // on body 0, N s
+    float approach;         // m/s along the impulse, before the step
+    float left;             // the same after it
+    bool isMoved[2];        // the body can move
+} knPush;
+
+// The same, as one of the pieces that can break sees it.
+typedef struct knHit
+{
+    knId body;
+    uint32_t push;
+    uint8_t side;
+    float size;  // N s
+    float total; // N s, the largest on its body
+} knHit;
+
+// A piece that broke in this step and is still one body.
+typedef struct knBroken
+{
+    knId body;
+    uint32_t firstHit, hitCount;
+    uint32_t firstPiece, pieceCount; // into brokenPieces
+    float impulse;
+    double share; // of the impulses that breaking needs
+    double energy, area;
+} knBroken;
+
+typedef struct knBrokenPiece
+{
+    uint32_t fragment;
+    bool isHeld;
+} knBrokenPiece;
+
+typedef struct knWorldBreaks
+{
+    knBreakLimits limits;
+    knBreaker* breaker; // null until something is hit
+    knPush* pushes;
+    knHit* hits;
+    knBroken* broken;
+    knBrokenPiece* brokenPieces;
+    knFractureEvent* events;
+    knBodyId* children;
+    uint32_t* islands; // by slot of the body, plus one of the game's own
+    size_t pushCapacity, hitCapacity, brokenCapacity, pieceCapacity;
+    size_t eventCapacity, childCapacity, islandCapacity;
+    uint32_t pushCount, hitCount, brokenCount, pieceCount, eventCount, childCount;
+    double seconds, updateSeconds; // of the last step
+} knWorldBreaks;
 
 struct knWorld
 {
@@ -52,6 +113,7 @@ struct knWorld
     uint32_t serial; // of render data
     double stepTime;
     knPairsCounters lastPairs;
+    knWorldBreaks breaks;
 };
 
 // Ids carry the world's tag; pools do not know it.
@@ -79,3 +141,24 @@ knResult knWorld_CheckBodyDef(const knBodyDef* def);
 void knPrincipalAxes(const knDSym3* inertia, knQuat* axes, knVec3* moments);
 
 knBodyId knWorld_BodyOf(const knWorld* world, const void* object);
+
+// What a part takes over from a body that breaks.
+typedef struct knParting
+{
+    knFamilyId familyId;
+    knBodyDef def;
+    knBodyState state;
+    knVec3 center; // of the parent, in the frame of the asset
+} knParting;
+
+knParting knWorld_MakeParting(const knBody* body);
+knBodyDef knParting_Def(const knParting* parting, knVec3 center);
+
+void knWorld_NoteVelocities(knWorld* world);
+void knWorld_DropBreaks(knWorld* world);
+
+// bullet_hits.c: who pushed whom in the last step, the hardest hit bodies first.
+void knWorld_CollectHits(knWorld* world);
+
+// Gives the impulses that breaking did not need back to both sides.
+knResult knWorld_Refund(knWorld* world);

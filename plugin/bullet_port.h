@@ -120,9 +120,13 @@ extern "C"
     {
         const void* objects[2];
         knWorldContact contact; // without bodies
+        knVec3 points[2];       // where the engine applied the impulse to either
+        knVec3 impulse;         // on object 0, friction included, N s
     } knPortContact;
 
     typedef void knPortContactFcn(const knPortContact* contact, void* user);
+    // Does nothing to what cannot move.
+    void knPort_Push(const void* object, knVec3 impulse, knVec3 point);
     void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* user);
 
     // Of the last step.

@@ -603,6 +603,17 @@ void knPort_Cast(const knPort* port, knVec3 from, knVec3 to, float radius, int m
             found.m_closestHitFraction};
 }
 
+void knPort_Push(const void* object, knVec3 impulse, knVec3 point)
+{
+    btRigidBody* body = const_cast<btRigidBody*>(
+        btRigidBody::upcast(static_cast<const btCollisionObject*>(object)));
+    if (body && body->getInvMass() > 0.0f)
+    {
+        body->activate(true);
+        body->applyImpulse(ToBt(impulse), ToBt(point) - body->getCenterOfMassPosition());
+    }
+}
+
 void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* user)
 {
     for (const Algorithm* a = port->first; a; a = a->next)
@@ -613,7 +624,7 @@ void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* us
             for (int k = 0; k < m->getNumContacts(); ++k)
             {
                 const btManifoldPoint& p = m->getContactPoint(k);
-                knPortContact c = {{a->objects[0], a->objects[1]}, {}};
+                knPortContact c = {{a->objects[0], a->objects[1]}, {}, {}, {}};
                 c.contact.point = FromBt(p.m_positionWorldOnB);
                 c.contact.normal = FromBt(p.m_normalWorldOnB);
                 c.contact.distance = p.m_distance1;
@@ -621,6 +632,11 @@ void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* us
                 c.contact.friction =
                     btSqrt(p.m_appliedImpulseLateral1 * p.m_appliedImpulseLateral1 +
                            p.m_appliedImpulseLateral2 * p.m_appliedImpulseLateral2);
+                c.points[0] = FromBt(p.m_positionWorldOnA);
+                c.points[1] = FromBt(p.m_positionWorldOnB);
+                c.impulse = FromBt(p.m_appliedImpulse * p.m_normalWorldOnB +
+                                   p.m_appliedImpulseLateral1 * p.m_lateralFrictionDir1 +
+                                   p.m_appliedImpulseLateral2 * p.m_lateralFrictionDir2);
                 callback(&c, user);
             }
         }

@@ -361,6 +361,8 @@ void Algorithm::AddPoint(btPersistentManifold* manifold, const knTouch& touch, f
         point.m_positionWorldOnA = ToBt(touch.points[0]);
         point.m_localPointA = objects[0]->getWorldTransform().invXform(point.m_positionWorldOnA);
         point.m_distance1 = touch.distance;
+        // they do not touch yet, and lateral impulses at two places would make spin from nothing
+        point.m_combinedFriction = 0.0f;
     }
     SetRestitution(point, objects, dt);
     btManifoldPoint* old = FindOld(part, feature);

@@ -83,6 +83,7 @@ static knResult Create(knWorld** out, const knWorldDef* def, void* bullet,
         return result == kn_success ? kn_errorMemory : result;
     }
     *w = (knWorld){.allocator = allocator ? *allocator : knDefaultAllocator(), .def = *def};
+    w->breaks.limits = knDefaultBreakLimits();
     result = CreateParts(w, bullet);
     if (result != kn_success)
     {
@@ -139,6 +140,7 @@ void knDestroyWorld(knWorld* w)
     {
         knDestroyFamily(((knWorldFamily*)knPool_Get(&w->families, id))->family);
     }
+    knWorld_DropBreaks(w);
     knDestroyPairs(w->pairs);
     knDestroyPool(&w->bodies);
     knDestroyPool(&w->families);
@@ -163,9 +165,11 @@ knResult knWorld_Step(knWorld* w, float dt)
     }
     double start = knPort_Now();
     knPairs_ResetCounters(w->pairs);
+    knWorld_NoteVelocities(w);
     knPort_Step(w->port, dt);
+    knResult result = knWorld_Break(w, dt);
     w->stepTime = knPort_Now() - start;
-    return kn_success;
+    return result;
 }
 
 knResult knWorld_SetGravity(knWorld* w, knVec3 gravity)
@@ -222,6 +226,8 @@ knWorldProfile knWorld_Profile(const knWorld* w)
     {
         profile.step = w->stepTime;
         knPort_Times(w->port, &profile.collision, &profile.contacts);
+        profile.fracture = w->breaks.seconds;
+        profile.update = w->breaks.updateSeconds;
     }
     return profile;
 }

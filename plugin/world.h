@@ -219,6 +219,8 @@ typedef struct knWorldProfile
     double step;      // s, a world of its own only
     double collision; // s, in Knap's queries
     double contacts;  // s, handing them to the engine
+    double fracture;  // s, stress, cracks and cutting
+    double update;    // s, of field, forest and edges after it
 } knWorldProfile;
 
 typedef struct knWorldCounters

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Zlib
+#include "bullet_internal.h"
+
+#include <stdlib.h>
+
+// ---- who pushed whom
+
+static knId BodyOf(const knWorld* w, const void* object)
+{
+    knBodyId tagged = knWorld_BodyOf(w, object);
+    return knId_IsNull(tagged) ? tagged : knWorld_Untagged(w, tagged);
+}
+
+static knVec3 PointVelocity(knVec3 velocity, knVec3 spin, knVec3 center, knVec3 point)
+{
+    return knAdd(velocity, knCross(spin, knSub(point, center)));
+}
+
+// At a point, before the step and after it. What is not ours counts as still.
+static bool Velocities(const knWorld* w, knId id, knVec3 point, knVec3* before, knVec3* after)
+{
+    const knBody* body = knPool_Get(&w->bodies, id);
+    *before = *after = knMakeVec3(0.0f, 0.0f, 0.0f);
+    if (!body)
+    {
+        return true;
+    }
+    knBodyState state;
+    knPortBody_State(body->port, &state);
+    *before = PointVelocity(body->velocity, body->spin, state.transform.position, point);
+    *after = PointVelocity(state.velocity, state.spin, state.transform.position, point);
+    return state.mass > 0.0f;
+}
+
+static bool CanBreak(const knWorld* w, knId id)
+{
+    const knBody* body = knPool_Get(&w->bodies, id);
+    const knWorldFamily* family =
+        body && body->piece ? knWorld_GetFamily(w, body->piece->family) : NULL;
+    return family && family->isBreakable;
+}
+
+static void AddHit(knWorld* w, uint32_t push, uint8_t side)
+{
+    knWorldBreaks* b = &w->breaks;
+    knId body = b->pushes[push].bodies[side];
+    if (CanBreak(w, body) && knGrow(&w->allocator, (void**)&b->hits, &b->hitCapacity,
+                                    b->hitCount + 1, sizeof(knHit)) == kn_success)
+    {
+        b->hits[b->hitCount++] = (knHit){
+            .body = body, .push = push, .side = side, .size = knLength(b->pushes[push].impulse)};
+    }
+}
+
+static void OnContact(const knPortContact* c, void* user)
+{
+    knWorld* w = user;
+    knWorldBreaks* b = &w->breaks;
+    if (!(knLengthSquared(c->impulse) > 0.0f) ||
+        knGrow(&w->allocator, (void**)&b->pushes, &b->pushCapacity, b->pushCount + 1,
+               sizeof(knPush)) != kn_success)
+    {
+        return;
+    }
+    knPush* push = &b->pushes[b->pushCount];
+    *push = (knPush){.objects = {c->objects[0], c->objects[1]},
+                     .points = {c->points[0], c->points[1]},
+                     .impulse = c->impulse};
+    knVec3 before[2], after[2], way = knNormalize(c->impulse);
+    for (int i = 0; i < 2; ++i)
+    {
+        push->bodies[i] = BodyOf(w, c->objects[i]);
+        push->isMoved[i] = Velocities(w, push->bodies[i], c->points[i], &before[i], &after[i]);
+    }
+    push->approach = knDot(knSub(before[1], before[0]), way);
+    push->left = knDot(knSub(after[1], after[0]), way);
+    b->pushCount += 1;
+    AddHit(w, b->pushCount - 1, 0);
+    AddHit(w, b->pushCount - 1, 1);
+}
+
+static int CompareBodies(const void* x, const void* y)
+{
+    uint32_t a = ((const knHit*)x)->body.index, b = ((const knHit*)y)->body.index;
+    return a < b ? -1 : a > b;
+}
+
+// The body that was hit hardest first, its strongest hit first; equal ones in the engine's order.
+static int CompareHits(const void* x, const void* y)
+{
+    const knHit* a = x;
+    const knHit* b = y;
+    if (a->total != b->total)
+    {
+        return a->total > b->total ? -1 : 1;
+    }
+    if (a->body.index != b->body.index)
+    {
+        return CompareBodies(a, b);
+    }
+    if (a->size != b->size)
+    {
+        return a->size > b->size ? -1 : 1;
+    }
+    return a->push < b->push ? -1 : a->push > b->push;
+}
+
+void knWorld_CollectHits(knWorld* w)
+{
+    knWorldBreaks* b = &w->breaks;
+    knPort_EachContact(w->port, OnContact, w);
+    qsort(b->hits, b->hitCount, sizeof(knHit), CompareBodies);
+    for (uint32_t first = 0, end = 0; first < b->hitCount; first = end)
+    {
+        // the largest, not the sum: a sum would depend on the order
+        float total = 0.0f;
+        for (end = first; end < b->hitCount && CompareBodies(&b->hits[first], &b->hits[end]) == 0;
+             ++end)
+        {
+            total = fmaxf(total, b->hits[end].size);
+        }
+        for (uint32_t i = first; i < end; ++i)
+        {
+            b->hits[i].total = total;
+        }
+    }
+    qsort(b->hits, b->hitCount, sizeof(knHit), CompareHits);
+}
+
+// ---- giving back
+
+static uint32_t FindIsland(uint32_t* islands, uint32_t slot)
+{
+    while (islands[slot] != slot)
+    {
+        islands[slot] = islands[islands[slot]];
+        slot = islands[slot];
+    }
+    return slot;
+}
+
+// Bodies that pushed one another in this step; what cannot move joins none.
+static void JoinIslands(knWorldBreaks* b)
+{
+    for (uint32_t i = 0; i < b->pushCount; ++i)
+    {
+        const knPush* p = &b->pushes[i];
+        if (p->isMoved[0] && p->isMoved[1])
+        {
+            uint32_t x = FindIsland(b->islands, p->bodies[0].index);
+            uint32_t y = FindIsland(b->islands, p->bodies[1].index);
+            b->islands[x > y ? x : y] = x > y ? y : x;
+        }
+    }
+}
+
+// The largest share that a break in the island needs; 1 when nothing broke in it.
+static double IslandShare(knWorldBreaks* b, uint32_t island)
+{
+    double share = -1.0;
+    for (uint32_t i = 0; i < b->brokenCount; ++i)
+    {
+        if (FindIsland(b->islands, b->broken[i].body.index) == island)
+        {
+            share = fmax(share, b->broken[i].share);
+        }
+    }
+    return share < 0.0 ? 1.0 : share;
+}
+
+// Impulses were found together, so all of an island are scaled alike: between none of them and all
+// of them the kinetic energy is convex, and nothing is gained. A part of them could lift what
+// another part held down.
+knResult knWorld_Refund(knWorld* w)
+{
+    knWorldBreaks* b = &w->breaks;
+    uint32_t slots = w->bodies.usedSlots + 1;
+    knResult result = b->brokenCount > 0 ? knGrow(&w->allocator, (void**)&b->islands,
+                                                  &b->islandCapacity, slots, sizeof(uint32_t))
+                                         : kn_success;
+    if (result != kn_success || b->brokenCount == 0)
+    {
+        return result;
+    }
+    for (uint32_t i = 0; i < slots; ++i)
+    {
+        b->islands[i] = i;
+    }
+    JoinIslands(b);
+    for (uint32_t i = 0; i < b->pushCount; ++i)
+    {
+        const knPush* p = &b->pushes[i];
+        uint32_t slot =
+            p->isMoved[0] && p->bodies[0].index ? p->bodies[0].index : p->bodies[1].index;
+        double share = IslandShare(b, FindIsland(b->islands, slot));
+        if (share < 1.0)
+        {
+            knVec3 rest = knScale((float)(1.0 - share), p->impulse);
+            knPort_Push(p->objects[0], knNeg(rest), p->points[0]);
+            knPort_Push(p->objects[1], rest, p->points[1]);
+        }
+    }
+    return kn_success;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// Breaking in a running world: the contacts of a step go to the fracture module, what breaks is
+// replaced by its pieces after the step, and events tell what happened.
+//
+// A hit counts by how fast the bodies met, never by the step: what rests is a steady load. A body
+// that breaks takes only the share of the impulse that breaking needed; the rest is given back to
+// both sides, so that a ball that smashes a plate flies on, slower.
+
+#include "knap/breaking.h"
+#include "knap/world.h"
+
+typedef struct knBreakLimits
+{
+    size_t size;            // of this struct
+    bool isOff;             // nothing breaks by itself
+    uint32_t worldPieces;   // no break begins when there are as many
+    uint32_t familyPieces;  // the same for one object
+    uint32_t eventPieces;   // about, of one break
+    uint32_t breaksPerStep; // tried in a step, the hardest hits first
+    double minVolumeShare;  // of the object; smaller pieces are debris
+    float minApproach;      // m/s; slower contacts are steady loads
+    float steadyLoad;       // times its weight; less than that breaks nothing
+    uint64_t seed;
+} knBreakLimits;
+
+KN_API knBreakLimits knDefaultBreakLimits(void);
+
+// Names the field, the value and the range.
+KN_API knResult knValidateBreakLimits(const knBreakLimits* limits);
+KN_API knResult knWorld_SetBreakLimits(knWorld* world, const knBreakLimits* limits);
+
+// What the object is made of; at first the preset that its asset names, or ceramic.
+KN_API knResult knWorld_SetMaterial(knWorld* world, knFamilyId family, const knMaterial* material);
+
+// At first what moves can break, and what is anchored; another static or kinematic body cannot.
+KN_API knResult knWorld_SetBreakable(knWorld* world, knFamilyId family, bool isBreakable);
+
+typedef struct knFractureEvent
+{
+    knFamilyId family;
+    knBodyId parent;     // no longer there
+    uint32_t firstChild; // into knWorld_Children
+    uint32_t childCount; // the heaviest first
+    knVec3 place;        // of the strongest contact, in the world
+    float impulse;       // N s, of all contacts
+    float share;         // of it that breaking took
+    double energy;       // J spent on cracks
+    double crackArea;    // m^2, one side
+    double debrisMass;   // kg, of pieces too small for a body
+    uint32_t debrisCount;
+    uint32_t lostJoints; // that held the parent
+} knFractureEvent;
+
+// Of the last step. The arrays are the world's, until the next.
+KN_API const knFractureEvent* knWorld_Fractures(const knWorld* world, uint32_t* count);
+KN_API const knBodyId* knWorld_Children(const knWorld* world, uint32_t* count);
+
+// knWorld_Step calls it; a game that steps an attached world calls it after each step of Bullet's,
+// with the same time step.
+KN_API knResult knWorld_Break(knWorld* world, float dt);

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Zlib
+// Breaking in a running world: momentum, energy, what rests, what flies on.
+#include "bullet_scene.h"
+#include "knap/world_break.h"
+
+#define DT 0.005f
+
+static TestModel plate, brick;
+
+// ---- what a world has in all, from masses and velocities alone
+
+typedef struct Motion
+{
+    knDVec3 linear, angular;
+    double energy, mass;
+} Motion;
+
+static knDVec3 TimesInertia(const knDSym3* i, knDVec3 w)
+{
+    return knMakeDVec3(i->xx * w.x + i->xy * w.y + i->xz * w.z,
+                       i->xy * w.x + i->yy * w.y + i->yz * w.z,
+                       i->xz * w.x + i->yz * w.y + i->zz * w.z);
+}
+
+static void AddBody(Motion* m, const knBodyState* s, knDVec3 spun)
+{
+    double mass = (double)s->mass;
+    knDVec3 v = knToDouble(s->velocity);
+    m->linear = knDAdd(m->linear, knDScale(mass, v));
+    m->angular = knDAdd(m->angular, knDCross(knToDouble(s->transform.position), knDScale(mass, v)));
+    m->angular = knDAdd(m->angular, spun);
+    m->energy += 0.5 * mass * knDDot(v, v) + 0.5 * knDDot(spun, knToDouble(s->spin));
+    m->mass += mass;
+}
+
+// Balls are solid spheres of the given radius; pieces have the inertia of their volume.
+static Motion MotionOf(const knWorld* world, float ballRadius)
+{
+    Motion m = {0};
+    for (knBodyId id = knWorld_NextBody(world, (knBodyId){0}); !knId_IsNull(id);
+         id = knWorld_NextBody(world, id))
+    {
+        knBodyState s = StateOf(world, id);
+        knBodyPiece piece;
+        knDVec3 spun;
+        if (knWorld_BodyPiece(world, id, &piece) == kn_success)
+        {
+            const knFragment* f = &knFamily_Fragments(piece.object)->fragments[piece.fragment];
+            knVec3 local = knInvRotate(s.transform.rotation, s.spin);
+            knDVec3 l = TimesInertia(&f->mass.inertia, knToDouble(local));
+            spun = knToDouble(knRotate(s.transform.rotation, knToFloat(l)));
+        }
+        else
+        {
+            double i = 0.4 * (double)s.mass * (double)ballRadius * (double)ballRadius;
+            spun = knDScale(i, knToDouble(s.spin));
+        }
+        AddBody(&m, &s, spun);
+    }
+    return m;
+}
+
+// A plate that floats and a ball that flies at it, no gravity.
+typedef struct Shot
+{
+    knWorld* world;
+    knBodyId ball;
+    knFamilyId family;
+} Shot;
+
+#define BALL 0.03f
+
+static Shot MakeShot(float speed)
+{
+    Shot shot;
+    knWorldDef def = knDefaultWorldDef();
+    def.gravity = knMakeVec3(0.0f, 0.0f, 0.0f);
+    assert_int_equal(knCreateWorld(&shot.world, &def, NULL), kn_success);
+    knBreakLimits limits = knDefaultBreakLimits();
+    limits.minVolumeShare = 0.0; // debris would take momentum out of the world
+    limits.eventPieces = 16;
+    assert_int_equal(knWorld_SetBreakLimits(shot.world, &limits), kn_success);
+    knBodyDef body = knDefaultBodyDef();
+    knFamilyDef family = knDefaultFamilyDef();
+    family.model = plate.model;
+    knBodyId id;
+    assert_int_equal(knWorld_CreateFamily(shot.world, &body, &family, &shot.family, &id),
+                     kn_success);
+    body.density = 7800.0f;
+    body.transform.position = knMakeVec3(0.01f, 0.15f, 0.015f);
+    body.velocity = knMakeVec3(0.0f, -speed, 0.0f);
+    assert_int_equal(knWorld_CreateSphere(shot.world, &body, BALL, &shot.ball), kn_success);
+    return shot;
+}
+
+static void BreakingKeepsMomentumAndMakesNoEnergy(void** state)
+{
+    (void)state;
+    Shot shot = MakeShot(8.0f);
+    uint32_t events = 0, pieces = 0;
+    for (int i = 0; i < 40; ++i)
+    {
+        Motion before = MotionOf(shot.world, BALL);
+        assert_int_equal(knWorld_Step(shot.world, DT), kn_success);
+        Motion after = MotionOf(shot.world, BALL);
+        uint32_t count;
+        const knFractureEvent* e = knWorld_Fractures(shot.world, &count);
+        double spent = 0.0;
+        for (uint32_t k = 0; k < count; ++k)
+        {
+            spent += e[k].energy;
+            pieces += e[k].childCount;
+            assert_true(e[k].share > 0.0f && e[k].share <= 1.0f);
+            assert_true(e[k].childCount >= 2);
+        }
+        events += count;
+        double size = knDLength(before.linear), turn = size * 0.13;
+        assert_true(knDLength(knDSub(after.linear, before.linear)) < 1e-4 * size);
+        if (0)
+            assert_true(knDLength(knDSub(after.angular, before.angular)) < 1e-4 * turn);
+        assert_true(fabs(after.mass - before.mass) < 1e-6 * before.mass);
+        assert_true(after.energy + spent <= before.energy * (1.0 + 1e-4));
+    }
+    assert_true(events >= 1 && pieces >= 2);
+    // the ball went through: on its way still, and slower
+    knBodyState ball = StateOf(shot.world, shot.ball);
+    assert_true(ball.velocity.y < -0.5f && ball.velocity.y > -8.0f);
+    knDestroyWorld(shot.world);
+}
+
+static float ExitSpeed(double strength)
+{
+    Shot shot = MakeShot(8.0f);
+    knMaterial material = *knFindMaterialPreset("ceramic");
+    material.tensileStrength *= strength;
+    material.fractureEnergy *= strength;
+    assert_int_equal(knWorld_SetMaterial(shot.world, shot.family, &material), kn_success);
+    Steps(shot.world, 40, DT);
+    float speed = -StateOf(shot.world, shot.ball).velocity.y;
+    knDestroyWorld(shot.world);
+    return speed;
+}
+
+// What is stronger takes more of the ball's speed.
+static void TheBallFliesOnSlowerThroughStrongerPlates(void** state)
+{
+    (void)state;
+    const double strengths[] = {0.25, 1.0, 4.0, 1000.0};
+    float last = 8.0f;
+    for (size_t i = 0; i < COUNT_OF(strengths); ++i)
+    {
+        float speed = ExitSpeed(strengths[i]);
+        print_message("strength x%g: the ball leaves at %.2f m/s\n", strengths[i], (double)speed);
+        assert_true(speed <= last + 0.05f);
+        last = speed;
+    }
+    assert_true(last < 7.0f);
+}
+
+static void RestingWeightBreaksNothing(void** state)
+{
+    (void)state;
+    knWorld* world = MakeTestWorld();
+    knBreakLimits limits = knDefaultBreakLimits();
+    assert_int_equal(knWorld_SetBreakLimits(world, &limits), kn_success);
+    AddFloor(world, 0.6f);
+    int bricks = KN_TEST_SLOW ? 4 : 20;
+    for (int i = 0; i < bricks; ++i)
+    {
+        AddObject(world, &brick, knMakeVec3(0.0f, 0.0001f + 0.0711f * (float)i, 0.0f),
+                  knIdentityQuat());
+    }
+    for (int i = 0; i < (KN_TEST_SLOW ? 20 : 150); ++i)
+    {
+        uint32_t count;
+        assert_int_equal(knWorld_Step(world, 0.01f), kn_success);
+        (void)knWorld_Fractures(world, &count);
+        assert_int_equal(count, 0);
+    }
+    assert_int_equal(knWorld_Counters(world).pieces, (uint32_t)bricks);
+    knDestroyWorld(world);
+}
+
+static void LimitsAreChecked(void** state)
+{
+    (void)state;
+    knWorld* world = MakeTestWorld();
+    knBreakLimits limits = knDefaultBreakLimits();
+    limits.eventPieces = 1;
+    assert_int_equal(knWorld_SetBreakLimits(world, &limits), kn_errorArgument);
+    assert_non_null(strstr(knLastError(), "eventPieces is 1"));
+    limits = (knBreakLimits){0};
+    assert_int_equal(knWorld_SetBreakLimits(world, &limits), kn_errorArgument);
+    assert_int_equal(knWorld_SetBreakLimits(NULL, &limits), kn_errorArgument);
+    knFamilyId none = {0};
+    assert_int_equal(knWorld_SetMaterial(world, none, knMaterialPreset(0)), kn_errorHandle);
+    assert_int_equal(knWorld_SetBreakable(world, none, true), kn_errorHandle);
+    assert_int_equal(knWorld_Break(world, 0.0f), kn_errorArgument);
+    knDestroyWorld(world);
+}
+
+static int Open(void** state)
+{
+    (void)state;
+    plate = OpenDemoModel("plate");
+    brick = OpenDemoModel("brick");
+    return 0;
+}
+
+static int Close(void** state)
+{
+    (void)state;
+    CloseModel(&plate);
+    CloseModel(&brick);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(BreakingKeepsMomentumAndMakesNoEnergy),
+        cmocka_unit_test(TheBallFliesOnSlowerThroughStrongerPlates),
+        cmocka_unit_test(RestingWeightBreaksNothing),
+        cmocka_unit_test(LimitsAreChecked),
+    };
+    return cmocka_run_group_tests(tests, Open, Close);
+}
