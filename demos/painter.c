@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Zlib
+#include "demos/painter.h"
+
+#include "demos/overlays.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_INSTANCES 8192
+#define BALL_RINGS    24
+
+typedef struct Slot
+{
+    uint32_t serial; // of the render data that the mesh was made from
+    uint32_t mesh;   // 0 for none
+    uint32_t seen;   // frame
+} Slot;
+
+struct knPainter
+{
+    knView* view;
+    uint32_t ball, box; // unit meshes
+    Slot* slots;        // by index of the body's id
+    size_t slotCapacity;
+    knViewVertex* corners;
+    size_t cornerCapacity;
+    knInstance* instances;
+    knSketch sketch;
+    uint32_t instanceCount;
+    uint32_t frame;
+};
+
+static knVec3 OnSphere(int ring, int side)
+{
+    float theta = 3.14159265f * (float)ring / (float)BALL_RINGS;
+    float phi = 6.28318531f * (float)side / (float)(2 * BALL_RINGS);
+    return knMakeVec3(sinf(theta) * cosf(phi), cosf(theta), sinf(theta) * sinf(phi));
+}
+
+static knResult MakeBall(knPainter* p)
+{
+    static const int offsets[6][2] = {{0, 0}, {0, 1}, {1, 1}, {0, 0}, {1, 1}, {1, 0}};
+    static knViewVertex v[BALL_RINGS * 2 * BALL_RINGS * 6];
+    uint32_t n = 0;
+    for (int r = 0; r < BALL_RINGS; ++r)
+    {
+        for (int s = 0; s < 2 * BALL_RINGS; ++s)
+        {
+            for (int k = 0; k < 6; ++k)
+            {
+                knVec3 q = OnSphere(r + offsets[k][0], s + offsets[k][1]);
+                v[n++] = (knViewVertex){q, q, 0.0f};
+            }
+        }
+    }
+    return knView_AddMesh(p->view, v, n, &p->ball);
+}
+
+static knResult MakeBox(knPainter* p)
+{
+    static const int corners[6] = {0, 1, 3, 0, 3, 2};
+    knViewVertex v[36];
+    for (int face = 0; face < 6; ++face)
+    {
+        int axis = face / 2;
+        float sign = face % 2 ? 1.0f : -1.0f;
+        float n[3] = {0.0f, 0.0f, 0.0f};
+        n[axis] = sign;
+        for (int k = 0; k < 6; ++k)
+        {
+            int corner = corners[face % 2 ? k : 5 - k];
+            float q[3];
+            q[axis] = sign;
+            q[(axis + 1) % 3] = corner & 1 ? 1.0f : -1.0f;
+            q[(axis + 2) % 3] = corner & 2 ? 1.0f : -1.0f;
+            v[6 * face + k] = (knViewVertex){{q[0], q[1], q[2]}, {n[0], n[1], n[2]}, 0.0f};
+        }
+    }
+    return knView_AddMesh(p->view, v, 36, &p->box);
+}
+
+knResult knCreatePainter(knPainter** out, knView* view)
+{
+    knPainter* p = knAllocate(NULL, 1, sizeof(knPainter));
+    if (!p)
+    {
+        return kn_errorMemory;
+    }
+    *p = (knPainter){.view = view};
+    p->instances = knAllocate(NULL, MAX_INSTANCES, sizeof(knInstance));
+    p->sketch.lines = knAllocate(NULL, KN_VIEW_LINES, sizeof(knViewLine));
+    p->sketch.triangles = knAllocate(NULL, KN_VIEW_TRIANGLES, sizeof(knViewTriangle));
+    p->sketch.lineCapacity = KN_VIEW_LINES;
+    p->sketch.triangleCapacity = KN_VIEW_TRIANGLES;
+    bool hasRoom = p->instances && p->sketch.lines && p->sketch.triangles;
+    knResult result = hasRoom ? MakeBall(p) : kn_errorMemory;
+    result = result == kn_success ? MakeBox(p) : result;
+    if (result != kn_success)
+    {
+        knDestroyPainter(p);
+        return result;
+    }
+    *out = p;
+    return kn_success;
+}
+
+void knPainter_Clear(knPainter* p)
+{
+    for (size_t i = 0; i < p->slotCapacity; ++i)
+    {
+        knView_RemoveMesh(p->view, p->slots[i].mesh);
+        p->slots[i] = (Slot){0};
+    }
+}
+
+void knDestroyPainter(knPainter* p)
+{
+    if (!p)
+    {
+        return;
+    }
+    knPainter_Clear(p);
+    knView_RemoveMesh(p->view, p->ball);
+    knView_RemoveMesh(p->view, p->box);
+    knRelease(NULL, p->slots, p->slotCapacity, sizeof(Slot));
+    knRelease(NULL, p->corners, p->cornerCapacity, sizeof(knViewVertex));
+    knRelease(NULL, p->instances, MAX_INSTANCES, sizeof(knInstance));
+    knRelease(NULL, p->sketch.lines, KN_VIEW_LINES, sizeof(knViewLine));
+    knRelease(NULL, p->sketch.triangles, KN_VIEW_TRIANGLES, sizeof(knViewTriangle));
+    knRelease(NULL, p, 1, sizeof(knPainter));
+}
+
+static void AddInstance(knPainter* p, knInstance instance)
+{
+    if (p->instanceCount < MAX_INSTANCES)
+    {
+        p->instances[p->instanceCount++] = instance;
+    }
+}
+
+static knResult Upload(knPainter* p, const knPieceMesh* mesh, uint32_t* id)
+{
+    size_t count = (size_t)3 * mesh->triangleCount;
+    knResult result =
+        knGrow(NULL, (void**)&p->corners, &p->cornerCapacity, count, sizeof(knViewVertex));
+    if (result != kn_success)
+    {
+        return result;
+    }
+    for (uint32_t t = 0; t < mesh->triangleCount; ++t)
+    {
+        for (int k = 0; k < 3; ++k)
+        {
+            const knMeshVertex* v = &mesh->vertices[mesh->triangles[t].v[k]];
+            p->corners[3 * t + (uint32_t)k] =
+                (knViewVertex){v->position, v->normal, (float)mesh->sources[t].isInterior};
+        }
+    }
+    return knView_AddMesh(p->view, p->corners, (uint32_t)count, id);
+}
+
+// The slot of a body, its mesh made anew when the piece is another.
+static knResult Refresh(knPainter* p, knBodyId body, const knBodyPiece* piece, Slot** out)
+{
+    size_t before = p->slotCapacity;
+    knResult result =
+        knGrow(NULL, (void**)&p->slots, &p->slotCapacity, (size_t)body.index + 1, sizeof(Slot));
+    if (result != kn_success)
+    {
+        return result;
+    }
+    memset(p->slots + before, 0, (p->slotCapacity - before) * sizeof(Slot));
+    Slot* slot = &p->slots[body.index];
+    if (slot->mesh == 0 || slot->serial != piece->serial)
+    {
+        knView_RemoveMesh(p->view, slot->mesh);
+        slot->mesh = 0;
+        result = Upload(p, piece->mesh, &slot->mesh);
+        slot->serial = piece->serial;
+    }
+    slot->seen = p->frame;
+    *out = slot;
+    return result;
+}
+
+static knResult AddPieces(knPainter* p, const knStage* stage)
+{
+    knResult result = kn_success;
+    knBodyId none = {0};
+    for (knBodyId id = knWorld_NextBody(stage->world, none);
+         result == kn_success && !knId_IsNull(id); id = knWorld_NextBody(stage->world, id))
+    {
+        knBodyPiece piece;
+        knBodyState state;
+        Slot* slot;
+        if (knWorld_BodyPiece(stage->world, id, &piece) != kn_success ||
+            knWorld_BodyState(stage->world, id, &state) != kn_success)
+        {
+            continue;
+        }
+        result = Refresh(p, id, &piece, &slot);
+        if (result == kn_success)
+        {
+            knLook look = knStage_Look(stage, piece.object);
+            AddInstance(p, (knInstance){slot->mesh,
+                                        state.transform,
+                                        look.color,
+                                        look.insideColor,
+                                        look.gloss,
+                                        1.0f,
+                                        {1.0f, 1.0f, 1.0f}});
+        }
+    }
+    return result;
+}
+
+static void DropUnseen(knPainter* p)
+{
+    for (size_t i = 0; i < p->slotCapacity; ++i)
+    {
+        if (p->slots[i].mesh != 0 && p->slots[i].seen != p->frame)
+        {
+            knView_RemoveMesh(p->view, p->slots[i].mesh);
+            p->slots[i] = (Slot){0};
+        }
+    }
+}
+
+static void AddProps(knPainter* p, const knStage* stage)
+{
+    for (uint32_t i = 0; i < stage->propCount; ++i)
+    {
+        const knProp* prop = &stage->props[i];
+        knBodyState state;
+        if (knWorld_BodyState(stage->world, prop->body, &state) == kn_success)
+        {
+            bool isBall = prop->kind == kn_propBall;
+            AddInstance(p, (knInstance){isBall ? p->ball : p->box, state.transform, prop->color,
+                                        prop->color, isBall ? 0.9f : 0.2f, 1.0f, prop->half});
+        }
+    }
+}
+
+static void AddOverlays(knPainter* p, const knStage* stage, const knOverlays* overlays)
+{
+    knBodyId none = {0};
+    if (overlays->contacts)
+    {
+        knSketchContacts(&p->sketch, stage);
+    }
+    for (knBodyId id = knWorld_NextBody(stage->world, none);
+         !knId_IsNull(id) && (overlays->spheres || overlays->field);
+         id = knWorld_NextBody(stage->world, id))
+    {
+        knBodyPiece piece;
+        knBodyState state;
+        if (knWorld_BodyPiece(stage->world, id, &piece) != kn_success ||
+            knWorld_BodyState(stage->world, id, &state) != kn_success)
+        {
+            continue;
+        }
+        if (overlays->spheres)
+        {
+            knSketchSpheres(&p->sketch, &piece, state.transform, overlays->level);
+        }
+        if (overlays->field)
+        {
+            knSketchField(&p->sketch, &piece, state.transform, overlays->slice);
+        }
+    }
+}
+
+knResult knPainter_Paint(knPainter* p, const knStage* stage, const knCamera* camera,
+                         const knOverlays* overlays, bool isShown)
+{
+    p->frame += 1;
+    p->instanceCount = 0;
+    p->sketch.lineCount = p->sketch.triangleCount = 0;
+    knResult result = AddPieces(p, stage);
+    DropUnseen(p);
+    AddProps(p, stage);
+    AddOverlays(p, stage, overlays);
+    knFrame frame = {.camera = *camera,
+                     .focus = stage->scene->target,
+                     .reach = stage->scene->reach,
+                     .instances = p->instances,
+                     .instanceCount = p->instanceCount,
+                     .lines = p->sketch.lines,
+                     .lineCount = p->sketch.lineCount,
+                     .triangles = p->sketch.triangles,
+                     .triangleCount = p->sketch.triangleCount,
+                     .isWireframe = overlays->isWireframe,
+                     .isXray = overlays->isXray,
+                     .isShown = isShown};
+    knView_Draw(p->view, &frame);
+    return result;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// The panel over the picture: graphs, counters, sliders for every contact limit, help.
+
+#include "demos/painter.h"
+#include "demos/stats.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+    struct GLFWwindow;
+
+    // What the user asked for and can change; the window and the keys change it too.
+    typedef struct knControls
+    {
+        knOverlays overlays;
+        knContactLimits limits;
+        bool isPaused;
+        bool stepOnce;
+        bool reset;
+        bool throwBall;
+        bool showPanel;
+        bool showHelp;
+        float speed; // 1 as fast as the clock, less for slow motion
+    } knControls;
+
+    typedef struct knPanelInfo
+    {
+        const char* title;
+        const knStats* stats;
+        uint32_t pieces, contacts;
+        double framesPerSecond;
+    } knPanelInfo;
+
+    knResult knCreatePanel(struct GLFWwindow* window);
+    void knDestroyPanel(void);
+
+    // Draws the panel over what the framebuffer holds. True when the limits were changed.
+    bool knDrawPanel(const knPanelInfo* info, knControls* controls);
+
+    // The mouse is over the panel: the scene must not take it.
+    bool knPanel_HasMouse(void);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// Pictures to files.
+
+#include "demos/view.h"
+
+// Three bytes a pixel, rows from the top.
+knResult knSavePng(const char* path, const uint8_t* rgb, int width, int height);
+
+// What the framebuffer of the window holds: the picture with the panel over it.
+knResult knSaveFramebuffer(const char* path, int width, int height);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// What a run measured, step by step, and the columns of the paper's Tables 2 and 3.
+
+#include "demos/stage.h"
+
+#include <stdio.h>
+
+#define KN_STATS_HISTORY 240
+
+typedef struct knStepStats
+{
+    uint32_t pieces;
+    uint32_t pairs;    // of pieces that were queried
+    uint32_t contacts; // that reached the solver
+    double total;      // ms
+    double collision;
+    double physics;
+    double update; // of field, tree and edges; only when something broke
+    double fracture;
+} knStepStats;
+
+typedef struct knStats
+{
+    uint32_t stepCount;
+    uint32_t trianglesBefore, trianglesNow;
+    uint32_t families, pieces;
+    knStepStats sum, worst, last;
+    float history[5][KN_STATS_HISTORY]; // total, collision, physics, contacts, pieces; a ring
+    uint32_t historyAt;
+} knStats;
+
+void knStats_Begin(knStats* stats, const knStage* stage);
+
+// After each step.
+void knStats_Add(knStats* stats, const knStage* stage);
+
+void knWriteStatsHeader(FILE* csv);
+void knWriteStatsRow(FILE* csv, const knStats* stats);
+void knWriteStatsJson(FILE* json, const knStats* stats, const knStage* stage, uint64_t seed,
+                      int threads);

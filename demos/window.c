@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Zlib
+#include "demos/window.h"
+
+#include "demos/panel.h"
+#include "demos/png.h"
+
+// epoxy goes first: it declares what GLFW would
+#include <epoxy/gl.h>
+
+#include <GLFW/glfw3.h>
+#include <math.h>
+
+typedef struct Window
+{
+    const knWindowDef* def;
+    GLFWwindow* window;
+    knStage* stage;
+    knView* view;
+    knPainter* painter;
+    knControls controls;
+    knStats stats;
+    // the camera turns around its target
+    knVec3 target, wishedTarget;
+    float yaw, pitch, distance, wishedYaw, wishedPitch, wishedDistance;
+    double mouseX, mouseY;
+    bool isTurning, isPanning, isHolding;
+    float holdDistance; // from the eye to the point that is held
+    double owed;        // s of simulation that are due
+    uint32_t frame;
+    int width, height; // of the framebuffer
+} Window;
+
+static void AimCamera(Window* w)
+{
+    knVec3 way = knSub(w->stage->scene->eye, w->stage->scene->target);
+    w->wishedTarget = w->target = w->stage->scene->target;
+    w->wishedDistance = w->distance = knLength(way);
+    w->wishedYaw = w->yaw = atan2f(way.x, way.z);
+    w->wishedPitch = w->pitch = asinf(way.y / w->distance);
+}
+
+static knCamera MakeCamera(const Window* w)
+{
+    knVec3 way =
+        knMakeVec3(cosf(w->pitch) * sinf(w->yaw), sinf(w->pitch), cosf(w->pitch) * cosf(w->yaw));
+    return (knCamera){knAddScaled(w->target, w->distance, way), w->target, 0.7f};
+}
+
+// Towards where the user wants it, the same at any frame rate.
+static void MoveCamera(Window* w, double seconds)
+{
+    float share = 1.0f - expf(-14.0f * (float)seconds);
+    w->yaw += share * (w->wishedYaw - w->yaw);
+    w->pitch += share * (w->wishedPitch - w->pitch);
+    w->distance += share * (w->wishedDistance - w->distance);
+    w->target = knAddScaled(w->target, share, knSub(w->wishedTarget, w->target));
+}
+
+static void MouseRay(const Window* w, knVec3* from, knVec3* direction)
+{
+    int width = 1, height = 1;
+    glfwGetWindowSize(w->window, &width, &height);
+    knCamera camera = MakeCamera(w);
+    knCamera_Ray(&camera, (float)w->mouseX, (float)w->mouseY, (float)width, (float)height, from,
+                 direction);
+}
+
+static bool TakeHold(Window* w)
+{
+    knVec3 from, direction;
+    MouseRay(w, &from, &direction);
+    knVec3 to = knAddScaled(from, 50.0f * w->stage->scene->reach, direction);
+    knRayHit hit;
+    knBodyId body = {0};
+    bool isHit = false;
+    if (knWorld_CastRay(w->stage->world, from, to, -1, &hit, &isHit) != kn_success || !isHit ||
+        knWorld_Pick(w->stage->world, from, to, &body) != kn_success || knId_IsNull(body))
+    {
+        return false;
+    }
+    w->holdDistance = knDistance(from, hit.point);
+    w->stage->isInteractive = true;
+    return true;
+}
+
+static void DragHeld(const Window* w)
+{
+    knVec3 from, direction;
+    MouseRay(w, &from, &direction);
+    (void)knWorld_Drag(w->stage->world, knAddScaled(from, w->holdDistance, direction));
+}
+
+static void ThrowBall(Window* w)
+{
+    knVec3 from, direction;
+    MouseRay(w, &from, &direction);
+    float reach = w->stage->scene->reach;
+    w->stage->isInteractive = true;
+    knVec3 start = knAddScaled(from, 0.15f * w->distance, direction);
+    // a full stage throws no more; nothing else can fail
+    (void)knStage_AddBall(w->stage, start, 0.03f * fminf(reach, 1.5f), knScale(6.0f, direction));
+}
+
+static void OnButton(GLFWwindow* window, int button, int action, int mods)
+{
+    Window* w = glfwGetWindowUserPointer(window);
+    (void)mods;
+    bool down = action == GLFW_PRESS && !knPanel_HasMouse();
+    if (button == GLFW_MOUSE_BUTTON_LEFT)
+    {
+        if (w->isHolding && !down)
+        {
+            (void)knWorld_Drop(w->stage->world);
+        }
+        w->isHolding = down && TakeHold(w);
+        w->isTurning = down && !w->isHolding;
+    }
+    w->isPanning = button == GLFW_MOUSE_BUTTON_MIDDLE ? down : w->isPanning;
+    if (button == GLFW_MOUSE_BUTTON_RIGHT)
+    {
+        w->isTurning = down;
+    }
+}
+
+static void OnMove(GLFWwindow* window, double x, double y)
+{
+    Window* w = glfwGetWindowUserPointer(window);
+    float dx = (float)(x - w->mouseX), dy = (float)(y - w->mouseY);
+    w->mouseX = x;
+    w->mouseY = y;
+    if (w->isTurning)
+    {
+        w->wishedYaw -= 0.006f * dx;
+        w->wishedPitch = fminf(fmaxf(w->wishedPitch + 0.006f * dy, -0.05f), 1.5f);
+    }
+    if (w->isPanning)
+    {
+        knVec3 right = knMakeVec3(cosf(w->yaw), 0.0f, -sinf(w->yaw));
+        w->wishedTarget = knAddScaled(w->wishedTarget, -0.0012f * dx * w->distance, right);
+        w->wishedTarget.y = fmaxf(w->wishedTarget.y + 0.0012f * dy * w->distance, 0.0f);
+    }
+}
+
+static void OnScroll(GLFWwindow* window, double x, double y)
+{
+    Window* w = glfwGetWindowUserPointer(window);
+    (void)x;
+    if (!knPanel_HasMouse())
+    {
+        float reach = w->stage->scene->reach;
+        float wished = w->wishedDistance * powf(0.9f, (float)y);
+        w->wishedDistance = fminf(fmaxf(wished, 0.2f * reach), 8.0f * reach);
+    }
+}
+
+static void OnKey(GLFWwindow* window, int key, int code, int action, int mods)
+{
+    Window* w = glfwGetWindowUserPointer(window);
+    knControls* c = &w->controls;
+    (void)code;
+    (void)mods;
+    if (action != GLFW_PRESS)
+    {
+        return;
+    }
+    switch (key)
+    {
+    case GLFW_KEY_ESCAPE:
+    case GLFW_KEY_Q:
+        glfwSetWindowShouldClose(window, GLFW_TRUE);
+        break;
+    case GLFW_KEY_SPACE:
+        c->throwBall = true;
+        break;
+    case GLFW_KEY_P:
+        c->isPaused = !c->isPaused;
+        break;
+    case GLFW_KEY_N:
+        c->isPaused = c->stepOnce = true;
+        break;
+    case GLFW_KEY_S:
+        c->speed = c->speed < 1.0f ? 1.0f : 0.2f;
+        break;
+    case GLFW_KEY_R:
+        c->reset = true;
+        break;
+    case GLFW_KEY_W:
+        c->overlays.isWireframe = !c->overlays.isWireframe;
+        break;
+    case GLFW_KEY_X:
+        c->overlays.isXray = !c->overlays.isXray;
+        break;
+    case GLFW_KEY_C:
+        c->overlays.contacts = !c->overlays.contacts;
+        break;
+    case GLFW_KEY_T:
+        c->overlays.spheres = !c->overlays.spheres;
+        break;
+    case GLFW_KEY_D:
+        c->overlays.field = !c->overlays.field;
+        break;
+    case GLFW_KEY_TAB:
+        c->showPanel = !c->showPanel;
+        break;
+    case GLFW_KEY_H:
+    case GLFW_KEY_F1:
+        c->showHelp = !c->showHelp;
+        break;
+    default:
+        break;
+    }
+}
+
+static knResult OpenWindow(Window* w)
+{
+    if (!glfwInit())
+    {
+        return knFail(kn_errorProcess, "no display to open a window on; try --headless");
+    }
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+    glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
+    w->window = glfwCreateWindow(w->def->width, w->def->height, "Knap", NULL, NULL);
+    if (!w->window)
+    {
+        return knFail(kn_errorProcess, "no window with OpenGL 3.3; try --headless");
+    }
+    glfwMakeContextCurrent(w->window);
+    glfwSwapInterval(1);
+    glfwSetWindowUserPointer(w->window, w);
+    glfwSetMouseButtonCallback(w->window, OnButton);
+    glfwSetCursorPosCallback(w->window, OnMove);
+    glfwSetScrollCallback(w->window, OnScroll);
+    glfwSetKeyCallback(w->window, OnKey);
+    return kn_success;
+}
+
+static knResult StartStage(Window* w)
+{
+    knStage* fresh;
+    knStageDef def = *w->def->stage;
+    def.world.limits = w->controls.limits;
+    knResult result = knCreateStage(&fresh, &def);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    knDestroyStage(w->stage);
+    w->stage = fresh;
+    w->isHolding = false;
+    w->owed = 0.0;
+    knStats_Begin(&w->stats, w->stage);
+    return kn_success;
+}
+
+static knResult Advance(Window* w, double seconds)
+{
+    knControls* c = &w->controls;
+    double dt = (double)w->stage->scene->dt;
+    // a slow machine runs late rather than ever later
+    w->owed = c->isPaused ? 0.0 : fmin(w->owed + (double)c->speed * seconds, 3.0 * dt);
+    if (c->stepOnce)
+    {
+        w->owed = dt;
+        c->stepOnce = false;
+    }
+    if (w->isHolding)
+    {
+        DragHeld(w);
+    }
+    knResult result = kn_success;
+    while (result == kn_success && w->owed >= dt)
+    {
+        result = knStage_Step(w->stage);
+        knStats_Add(&w->stats, w->stage);
+        w->owed -= dt;
+    }
+    return result;
+}
+
+static knResult Obey(Window* w)
+{
+    knResult result = kn_success;
+    if (w->controls.reset)
+    {
+        w->controls.reset = false;
+        result = StartStage(w);
+        knPainter_Clear(w->painter);
+    }
+    if (result == kn_success && w->controls.throwBall)
+    {
+        w->controls.throwBall = false;
+        ThrowBall(w);
+    }
+    return result;
+}
+
+static knResult Resize(Window* w)
+{
+    int width = 0, height = 0;
+    glfwGetFramebufferSize(w->window, &width, &height);
+    bool same = width == w->width && height == w->height;
+    // a window that is hidden has no size
+    if (same || width == 0 || height == 0)
+    {
+        return kn_success;
+    }
+    w->width = width;
+    w->height = height;
+    return knView_Resize(w->view, width, height);
+}
+
+static knResult ShowFrame(Window* w, double seconds)
+{
+    knCamera camera = MakeCamera(w);
+    knResult result = Resize(w);
+    result = result == kn_success
+                 ? knPainter_Paint(w->painter, w->stage, &camera, &w->controls.overlays, true)
+                 : result;
+    knPanelInfo info = {.title = w->stage->scene->title,
+                        .stats = &w->stats,
+                        .pieces = w->stats.last.pieces,
+                        .contacts = w->stats.last.contacts,
+                        .framesPerSecond = 1.0 / fmax(seconds, 1e-3)};
+    if (knDrawPanel(&info, &w->controls))
+    {
+        result =
+            result == kn_success ? knWorld_SetLimits(w->stage->world, &w->controls.limits) : result;
+    }
+    w->frame += 1;
+    if (w->def->png && w->frame == w->def->frameCount)
+    {
+        result =
+            result == kn_success ? knSaveFramebuffer(w->def->png, w->width, w->height) : result;
+    }
+    glfwSwapBuffers(w->window);
+    return result;
+}
+
+static knResult Loop(Window* w)
+{
+    knResult result = kn_success;
+    double last = glfwGetTime();
+    while (result == kn_success && !glfwWindowShouldClose(w->window) &&
+           (w->def->frameCount == 0 || w->frame < w->def->frameCount))
+    {
+        glfwPollEvents();
+        double now = glfwGetTime();
+        double seconds = fmin(now - last, 0.25);
+        last = now;
+        MoveCamera(w, seconds);
+        result = Obey(w);
+        result = result == kn_success ? Advance(w, seconds) : result;
+        result = result == kn_success ? ShowFrame(w, seconds) : result;
+    }
+    return result;
+}
+
+knResult knRunWindow(const knWindowDef* def)
+{
+    static Window window; // the statistics are large
+    Window* w = &window;
+    *w = (Window){.def = def, .width = def->width, .height = def->height};
+    w->controls.limits = def->stage->world.limits;
+    w->controls.speed = 1.0f;
+    w->controls.showPanel = true;
+    knResult result = OpenWindow(w);
+    result = result == kn_success ? StartStage(w) : result;
+    result = result == kn_success ? knCreateView(&w->view, def->width, def->height) : result;
+    result = result == kn_success ? knCreatePainter(&w->painter, w->view) : result;
+    result = result == kn_success ? knCreatePanel(w->window) : result;
+    if (result == kn_success)
+    {
+        AimCamera(w);
+        result = Loop(w);
+        knDestroyPanel();
+    }
+    knDestroyPainter(w->painter);
+    knDestroyView(w->view);
+    knDestroyStage(w->stage);
+    if (w->window)
+    {
+        glfwDestroyWindow(w->window);
+    }
+    glfwTerminate();
+    return result;
+}

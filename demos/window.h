@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// A window on a stage: camera, mouse and keys. The panel is drawn by panel.cpp.
+
+#include "demos/painter.h"
+#include "demos/stats.h"
+
+typedef struct knWindowDef
+{
+    const knStageDef* stage;
+    int width, height;
+    uint32_t frameCount; // closes by itself after so many; 0 for never
+    const char* png;     // the last frame is kept here; may be null
+} knWindowDef;
+
+// Runs until the window is closed.
+knResult knRunWindow(const knWindowDef* def);
