@@ -26,20 +26,20 @@ extern "C"
 #define ASSERT_NEAR(a, b, tolerance)                                                               \
     AssertNear((double)(a), (double)(b), (double)(tolerance), __FILE__, __LINE__)
 
-// Fails also when either is not a number.
-void AssertNear(double a, double b, double tolerance, const char* file, int line);
+    // Fails also when either is not a number.
+    void AssertNear(double a, double b, double tolerance, const char* file, int line);
 
-// Fills an output with a pattern, and tells later whether anybody wrote to it.
-void MarkUntouched(void* memory, size_t size);
-bool IsUntouched(const void* memory, size_t size);
+    // Fills an output with a pattern, and tells later whether anybody wrote to it.
+    void MarkUntouched(void* memory, size_t size);
+    bool IsUntouched(const void* memory, size_t size);
 
-// Makes something through the allocator and destroys it again when that worked. On failure it must
-// have left its outputs alone, which it checks itself.
-typedef knResult AttemptFcn(const knAllocator* allocator, void* context);
+    // Makes something through the allocator and destroys it again when that worked. On failure it
+    // must have left its outputs alone, which it checks itself.
+    typedef knResult AttemptFcn(const knAllocator* allocator, void* context);
 
-// Fails the first allocation, then the second, until the attempt succeeds: every failure must be
-// kn_errorMemory with a message, and nothing may stay behind.
-void SurviveAllocationFailures(AttemptFcn* attempt, void* context);
+    // Fails the first allocation, then the second, until the attempt succeeds: every failure must
+    // be kn_errorMemory with a message, and nothing may stay behind.
+    void SurviveAllocationFailures(AttemptFcn* attempt, void* context);
 
 #if defined(__cplusplus)
 }
