@@ -4,6 +4,7 @@
 #include <fcl/geometry/bvh/BVH_model.h>
 #include <fcl/narrowphase/collision.h>
 
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace
 struct Fcl
 {
     const knPeerMesh* mesh;
-    fcl::BVHModel<fcl::AABB<double>> model;
+    std::unique_ptr<fcl::BVHModel<fcl::AABB<double>>> model;
     std::vector<fcl::Vector3d> points;
     std::vector<fcl::Triangle> triangles;
     std::vector<uint64_t> keys;
@@ -56,18 +57,20 @@ void Build(void* peer)
 {
     Fcl* f = static_cast<Fcl*>(peer);
     f->fetchPoints();
-    f->model.beginModel(static_cast<int>(f->triangles.size()), static_cast<int>(f->points.size()));
-    f->model.addSubModel(f->points, f->triangles);
-    f->model.endModel();
+    // a model that has been built cannot be built again
+    f->model.reset(new fcl::BVHModel<fcl::AABB<double>>);
+    f->model->beginModel(static_cast<int>(f->triangles.size()), static_cast<int>(f->points.size()));
+    f->model->addSubModel(f->points, f->triangles);
+    f->model->endModel();
 }
 
 void Refit(void* peer)
 {
     Fcl* f = static_cast<Fcl*>(peer);
     f->fetchPoints();
-    f->model.beginUpdateModel();
-    f->model.updateSubModel(f->points);
-    f->model.endUpdateModel(true, true);
+    f->model->beginUpdateModel();
+    f->model->updateSubModel(f->points);
+    f->model->endUpdateModel(true, true);
 }
 
 size_t Query(void* peer, const uint64_t** keys)
@@ -76,7 +79,7 @@ size_t Query(void* peer, const uint64_t** keys)
     fcl::CollisionRequest<double> request(size_t(1) << 40, false);
     fcl::CollisionResult<double> result;
     const fcl::Transform3d identity = fcl::Transform3d::Identity();
-    fcl::collide(&f->model, identity, &f->model, identity, request, result);
+    fcl::collide(f->model.get(), identity, f->model.get(), identity, request, result);
     f->keys.clear();
     for (size_t i = 0; i < result.numContacts(); ++i)
     {
