@@ -188,6 +188,15 @@ static knResult SolveStress(knBreaker* b, knStressResult* stress)
     return result == kn_success ? knSolveStress(&def, &b->arena, stress) : result;
 }
 
+// A body that yields is hit more softly than the contact time says: it cannot hold more strain
+// energy than the contacts lost. Both grow with the square of the blow, so the factor does not.
+static double SoftenedImpulse(double total, double energyOfOne, double lostEnergy)
+{
+    double strain = energyOfOne * total * total;
+    bool isSoft = lostEnergy > 0.0 && strain > lostEnergy;
+    return isSoft ? total * sqrt(lostEnergy / strain) : total;
+}
+
 static knResult BeginCracks(knBreaker* b, double total)
 {
     knStressResult stress;
@@ -202,7 +211,7 @@ static knResult BeginCracks(knBreaker* b, double total)
     def.size = sizeof(knCrackDef);
     def.fragment = b->def.fragment;
     def.stress = stress.nodes;
-    def.impulse = total;
+    def.impulse = SoftenedImpulse(total, stress.strainEnergy, b->def.lostEnergy);
     def.strainEnergy = stress.strainEnergy;
     def.maxEnergy = b->def.lostEnergy;
     def.hits = b->hits;
