@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Zlib
-// The least that a game in C needs: a floor, an object that falls on it, a break, a ray.
+// The least that a game in C needs: a floor, an object that falls on it and breaks, a ray.
 //
 //     cc minimal.c $(pkg-config --cflags --libs knap) -o minimal && ./minimal bunny.knap
 
-#include "knap/world.h"
+#include "knap/world_break.h"
 
 #include <stdio.h>
 
@@ -33,7 +33,7 @@ int main(int argc, char** argv)
     knWorld_CreatePlane(world, &floorDef, knMakeVec3(0.0f, 1.0f, 0.0f), 0.0f, &floor);
 
     knBodyDef def = knDefaultBodyDef();
-    def.transform.position.y = 1.0f;
+    def.transform.position.y = 2.0f;
     knFamilyDef familyDef = knDefaultFamilyDef();
     familyDef.model = model;
     knFamilyId family;
@@ -42,24 +42,18 @@ int main(int argc, char** argv)
     {
         return Fail("object");
     }
-    for (int i = 0; i < 120; ++i)
+    for (int i = 0; i < 240; ++i)
     {
+        uint32_t count;
         knWorld_Step(world, 1.0f / 120.0f);
+        const knFractureEvent* events = knWorld_Fractures(world, &count);
+        for (uint32_t k = 0; k < count; ++k)
+        {
+            printf("a hit of %.2f N s broke a piece into %u\n", (double)events[k].impulse,
+                   events[k].childCount);
+        }
     }
-    knSplitDef split = knDefaultSplitDef();
-    split.kind = kn_splitPlane;
-    split.normal = knMakeVec3(1.0f, 0.0f, 0.0f);
-    split.offset = (float)knAsset_Info(asset)->center.x;
-    knWorldSplit parts;
-    if (knWorld_SplitBody(world, body, &split, &parts) != kn_success)
-    {
-        return Fail("split");
-    }
-    printf("%u pieces\n", parts.bodyCount);
-    for (int i = 0; i < 120; ++i)
-    {
-        knWorld_Step(world, 1.0f / 120.0f);
-    }
+    printf("%u pieces\n", knWorld_Counters(world).pieces);
     knRayHit hit;
     bool isHit;
     knWorld_CastRay(world, knMakeVec3(0.0f, 2.0f, 0.0f), knMakeVec3(0.0f, -1.0f, 0.0f), -1, &hit,

@@ -4,6 +4,7 @@
 //     c++ minimal.cpp $(pkg-config --cflags --libs knap bullet) -o minimal && ./minimal bunny.knap
 
 #include "knap/bullet.h"
+#include "knap/world_break.h"
 
 #include <btBulletDynamicsCommon.h>
 #include <cstdio>
@@ -41,7 +42,7 @@ int main(int argc, char** argv)
     knTuneBullet(&bullet); // optional: stacks stand better
 
     knBodyDef def = knDefaultBodyDef();
-    def.transform.position.y = 1.0f;
+    def.transform.position.y = 2.0f;
     knFamilyDef familyDef = knDefaultFamilyDef();
     familyDef.model = model;
     knFamilyId family;
@@ -53,11 +54,16 @@ int main(int argc, char** argv)
     for (int i = 0; i < 240; ++i)
     {
         bullet.stepSimulation(1.0f / 120.0f, 0);
+        knWorld_Break(knap, 1.0f / 120.0f);
     }
-    btRigidBody* rigid = knWorld_BulletBody(knap, body);
-    btVector3 place = rigid->getCenterOfMassPosition();
-    std::printf("%.3f kg at rest at height %.3f\n", double(1.0f / rigid->getInvMass()),
-                double(place.y()));
+    std::printf("%u pieces\n", knWorld_Counters(knap).pieces);
+    for (knBodyId id = knWorld_NextBody(knap, knBodyId()); !knId_IsNull(id);
+         id = knWorld_NextBody(knap, id))
+    {
+        btRigidBody* rigid = knWorld_BulletBody(knap, id);
+        std::printf("%.3f kg at height %.3f\n", double(1.0f / rigid->getInvMass()),
+                    double(rigid->getCenterOfMassPosition().y()));
+    }
     knDestroyWorld(knap);
     knDestroyModel(model);
     knDestroyAsset(asset);

@@ -8,9 +8,9 @@ knBreakLimits knDefaultBreakLimits(void)
     return (knBreakLimits){.size = sizeof(knBreakLimits),
                            .worldPieces = 2000,
                            .familyPieces = 200,
-                           .eventPieces = 48,
+                           .eventPieces = 20,
                            .breaksPerStep = 16,
-                           .minVolumeShare = 2e-4,
+                           .minVolumeShare = 1e-3,
                            .minApproach = 0.2f,
                            .steadyLoad = 200.0f,
                            .seed = 1};

@@ -2,15 +2,19 @@
 #include "bullet_scene.h"
 #include "knap/world_break.h"
 
+void SwitchBreakingOff(knWorld* world)
+{
+    knBreakLimits limits = knDefaultBreakLimits();
+    limits.isOff = true;
+    assert_int_equal(knWorld_SetBreakLimits(world, &limits), kn_success);
+}
+
 knWorld* MakeTestWorld(void)
 {
     knWorldDef def = knDefaultWorldDef();
     knWorld* world = NULL;
     assert_int_equal(knCreateWorld(&world, &def, NULL), kn_success);
-    // most tests are about contacts; those about breaking switch it on
-    knBreakLimits limits = knDefaultBreakLimits();
-    limits.isOff = true;
-    assert_int_equal(knWorld_SetBreakLimits(world, &limits), kn_success);
+    SwitchBreakingOff(world);
     return world;
 }
 

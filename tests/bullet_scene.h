@@ -19,7 +19,9 @@ extern "C"
 #define KN_TEST_SLOW 0
 #endif
 
+    // Nothing breaks in it by itself; tests of breaking switch it on.
     knWorld* MakeTestWorld(void);
+    void SwitchBreakingOff(knWorld* world);
     knBodyId AddFloor(knWorld* world, float friction);
 
     // The asset's frame at `position`, turned by `rotation`; friction 0.5.

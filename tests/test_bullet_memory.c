@@ -52,6 +52,7 @@ static void StepsSurviveEveryFailure(void** state)
         def.pairCapacity = 1;
         knWorld* world = NULL;
         assert_int_equal(knCreateWorld(&world, &def, &allocator), kn_success);
+        SwitchBreakingOff(world);
         AddFloor(world, 0.5f);
         float height = knBox_Extent(knAsset_Info(brick.asset)->bounds).y;
         knBodyId top = {0};
@@ -83,6 +84,7 @@ static void SplitsSurviveEveryFailure(void** state)
         knWorldDef def = knDefaultWorldDef();
         knWorld* world = NULL;
         assert_int_equal(knCreateWorld(&world, &def, &allocator), kn_success);
+        SwitchBreakingOff(world);
         knBodyId id = AddObject(world, &brick, knMakeVec3(0.0f, 1.0f, 0.0f), knIdentityQuat());
         float mass = StateOf(world, id).mass;
         knSplitDef split = knDefaultSplitDef();

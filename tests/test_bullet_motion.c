@@ -151,6 +151,7 @@ static Roll RunPlate(const TestModel* plate, const knBodyDef* def, bool full, in
     worldDef.limits.full = full;
     knWorld* world = NULL;
     assert_int_equal(knCreateWorld(&world, &worldDef, NULL), kn_success);
+    SwitchBreakingOff(world);
     AddFloor(world, 0.8f);
     knBodyId id = AddObjectDef(world, plate, def);
     Roll roll = {.turn = 0.0f};

@@ -255,6 +255,7 @@ static knWorld* MakePile(const knTaskHooks* tasks, const knAllocator* allocator)
     def.tasks = tasks;
     knWorld* world = NULL;
     assert_int_equal(knCreateWorld(&world, &def, allocator), kn_success);
+    SwitchBreakingOff(world);
     AddFloor(world, 0.5f);
     for (int i = 0; i < 2; ++i)
     {
