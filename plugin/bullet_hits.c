@@ -109,6 +109,11 @@ void knWorld_CollectHits(knWorld* w)
 {
     knWorldBreaks* b = &w->breaks;
     knPort_EachContact(w->port, OnContact, w);
+    // qsort must not be given a null array
+    if (b->hitCount == 0)
+    {
+        return;
+    }
     qsort(b->hits, b->hitCount, sizeof(knHit), CompareBodies);
     for (uint32_t first = 0, end = 0; first < b->hitCount; first = end)
     {
