@@ -235,8 +235,27 @@ static knResult CheckArguments(const knQueryPiece* a, const knQueryPiece* b,
     return knValidateContactLimits(limits);
 }
 
+// Each in the other's frame: most pairs that a broad phase finds end here.
+static bool AreApart(const knQueryRun* run)
+{
+    for (int i = 0; i < 2; ++i)
+    {
+        const knQueryWalk* walk = &run->walks[i];
+        knBox other = knFragmentField_Box(walk->other->family->field, walk->other->fragment);
+        if (!knBox_Overlaps(knBox_Expand(knQueryWalk_BoxInOther(walk), run->margin), other))
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void Walk(knQueryRun* run)
 {
+    if (AreApart(run))
+    {
+        return;
+    }
     // both directions in turn, level by level: neither may use up all contacts
     while (!run->isStopped && !(run->walks[0].isDone && run->walks[1].isDone))
     {

@@ -81,8 +81,16 @@ void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk)
         return;
     }
     const knPieceEdges* list = &family->edges[walk->sampled->fragment];
+    // first in the frame of the edges: most are far from the other piece
+    knBox near = knQueryWalk_BoxInOther(&run->walks[1 - walk->side]);
     for (uint32_t i = 0; i < list->count && !run->isStopped; ++i)
     {
+        knBox own = {knMin(list->edges[i].a, list->edges[i].b),
+                     knMax(list->edges[i].a, list->edges[i].b)};
+        if (!knBox_Overlaps(near, own))
+        {
+            continue;
+        }
         knVec3 a = knQueryWalk_ToOther(walk, list->edges[i].a);
         knVec3 b = knQueryWalk_ToOther(walk, list->edges[i].b);
         knBox edge = {knMin(a, b), knMax(a, b)};
