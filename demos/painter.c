@@ -19,8 +19,8 @@ typedef struct Slot
 struct knPainter
 {
     knView* view;
-    uint32_t ball, box; // unit meshes
-    Slot* slots;        // by index of the body's id
+    uint32_t ball; // of radius 1
+    Slot* slots;   // by index of the body's id
     size_t slotCapacity;
     knViewVertex* corners;
     size_t cornerCapacity;
@@ -56,29 +56,6 @@ static knResult MakeBall(knPainter* p)
     return knView_AddMesh(p->view, v, n, &p->ball);
 }
 
-static knResult MakeBox(knPainter* p)
-{
-    static const int corners[6] = {0, 1, 3, 0, 3, 2};
-    knViewVertex v[36];
-    for (int face = 0; face < 6; ++face)
-    {
-        int axis = face / 2;
-        float sign = face % 2 ? 1.0f : -1.0f;
-        float n[3] = {0.0f, 0.0f, 0.0f};
-        n[axis] = sign;
-        for (int k = 0; k < 6; ++k)
-        {
-            int corner = corners[face % 2 ? k : 5 - k];
-            float q[3];
-            q[axis] = sign;
-            q[(axis + 1) % 3] = corner & 1 ? 1.0f : -1.0f;
-            q[(axis + 2) % 3] = corner & 2 ? 1.0f : -1.0f;
-            v[6 * face + k] = (knViewVertex){{q[0], q[1], q[2]}, {n[0], n[1], n[2]}, 0.0f};
-        }
-    }
-    return knView_AddMesh(p->view, v, 36, &p->box);
-}
-
 knResult knCreatePainter(knPainter** out, knView* view)
 {
     knPainter* p = knAllocate(NULL, 1, sizeof(knPainter));
@@ -94,7 +71,6 @@ knResult knCreatePainter(knPainter** out, knView* view)
     p->sketch.triangleCapacity = KN_VIEW_TRIANGLES;
     bool hasRoom = p->instances && p->sketch.lines && p->sketch.triangles;
     knResult result = hasRoom ? MakeBall(p) : kn_errorMemory;
-    result = result == kn_success ? MakeBox(p) : result;
     if (result != kn_success)
     {
         knDestroyPainter(p);
@@ -121,7 +97,6 @@ void knDestroyPainter(knPainter* p)
     }
     knPainter_Clear(p);
     knView_RemoveMesh(p->view, p->ball);
-    knView_RemoveMesh(p->view, p->box);
     knRelease(NULL, p->slots, p->slotCapacity, sizeof(Slot));
     knRelease(NULL, p->corners, p->cornerCapacity, sizeof(knViewVertex));
     knRelease(NULL, p->instances, MAX_INSTANCES, sizeof(knInstance));
@@ -234,9 +209,9 @@ static void AddProps(knPainter* p, const knStage* stage)
         knBodyState state;
         if (knWorld_BodyState(stage->world, prop->body, &state) == kn_success)
         {
-            bool isBall = prop->kind == kn_propBall;
-            AddInstance(p, (knInstance){isBall ? p->ball : p->box, state.transform, prop->color,
-                                        prop->color, isBall ? 0.9f : 0.2f, 1.0f, prop->half});
+            knVec3 scale = {prop->radius, prop->radius, prop->radius};
+            AddInstance(p, (knInstance){p->ball, state.transform, prop->color, prop->color, 0.9f,
+                                        1.0f, scale});
         }
     }
 }

@@ -137,7 +137,7 @@ static knResult AddProp(knStage* stage, knProp prop)
 {
     if (stage->propCount == KN_STAGE_PROPS)
     {
-        return knFail(kn_errorLimit, "a stage has room for %d balls and boxes", KN_STAGE_PROPS);
+        return knFail(kn_errorLimit, "a stage has room for %d balls", KN_STAGE_PROPS);
     }
     stage->props[stage->propCount++] = prop;
     return kn_success;
@@ -152,19 +152,7 @@ knResult knStage_AddBall(knStage* stage, knVec3 center, float radius, knVec3 vel
     def.noSleep = true;
     knBodyId body;
     knResult result = knWorld_CreateSphere(stage->world, &def, radius, &body);
-    knProp prop = {body, kn_propBall, {radius, radius, radius}, {0.10f, 0.13f, 0.18f}};
-    return result == kn_success ? AddProp(stage, prop) : result;
-}
-
-knResult knStage_AddBox(knStage* stage, knVec3 center, knVec3 half, bool isFixed)
-{
-    knBodyDef def = knDefaultBodyDef();
-    def.transform.position = center;
-    def.kind = isFixed ? kn_bodyStatic : kn_bodyDynamic;
-    def.density = 700.0f; // wood
-    knBodyId body;
-    knResult result = knWorld_CreateBox(stage->world, &def, half, &body);
-    knProp prop = {body, kn_propBox, half, {0.30f, 0.20f, 0.12f}};
+    knProp prop = {body, radius, {0.10f, 0.13f, 0.18f}};
     return result == kn_success ? AddProp(stage, prop) : result;
 }
 

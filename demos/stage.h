@@ -12,18 +12,11 @@
 #define KN_STAGE_MODELS 8
 #define KN_STAGE_PROPS  256
 
-typedef enum knPropKind
-{
-    kn_propBall,
-    kn_propBox
-} knPropKind;
-
-// A body that is no piece.
+// A ball.
 typedef struct knProp
 {
     knBodyId body;
-    knPropKind kind;
-    knVec3 half; // half extents; a ball's radius in x
+    float radius; // m
     knVec3 color;
 } knProp;
 
@@ -91,7 +84,6 @@ knResult knStage_Step(knStage* stage);
 // For scenes. The model must be named in the scene.
 knResult knStage_AddObject(knStage* stage, const char* model, const knBodyDef* def, knBodyId* body);
 knResult knStage_AddBall(knStage* stage, knVec3 center, float radius, knVec3 velocity);
-knResult knStage_AddBox(knStage* stage, knVec3 center, knVec3 half, bool isFixed);
 
 // The look of a piece; a plain one when its family is not of the stage.
 knLook knStage_Look(const knStage* stage, const knFamily* family);

@@ -483,10 +483,7 @@ void knView_Draw(knView* v, const knFrame* f)
     glViewport(0, 0, v->width, v->height);
     glClearColor(0.80f, 0.83f, 0.86f, 1.0f);
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
-    if (!f->noFloor)
-    {
-        DrawFloor(v, f, camera, light);
-    }
+    DrawFloor(v, f, camera, light);
     DrawSolids(v, f, camera, light);
     DrawLines(v, f, camera);
     glBindVertexArray(0);

@@ -69,8 +69,7 @@ typedef struct knFrame
     const knViewTriangle* triangles;
     uint32_t triangleCount;
     bool isWireframe;
-    bool isXray; // surfaces faint, so that overlays inside show
-    bool noFloor;
+    bool isXray;  // surfaces faint, so that overlays inside show
     bool isShown; // also in the window; otherwise only for knView_ReadPixels
 } knFrame;
 

@@ -165,7 +165,10 @@ knResult knWorld_Step(knWorld* w, float dt)
     }
     double start = knPort_Now();
     knPairs_ResetCounters(w->pairs);
-    knWorld_NoteVelocities(w);
+    if (!w->breaks.limits.isOff)
+    {
+        knWorld_NoteVelocities(w);
+    }
     knPort_Step(w->port, dt);
     knResult result = knWorld_Break(w, dt);
     w->stepTime = knPort_Now() - start;

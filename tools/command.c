@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Zlib
 #include "command.h"
 
+#include "picture.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -34,6 +36,35 @@ bool knParseNumber(const char* command, const char* option, const char* text, do
         return false;
     }
     *number = value;
+    return true;
+}
+
+bool knParseWhole(const char* command, const char* option, const char* text, double low,
+                  double high, double* number)
+{
+    double value;
+    if (!knParseNumber(command, option, text, low, high, &value))
+    {
+        return false;
+    }
+    if (value != floor(value))
+    {
+        knUsageError(command, "%s wants a whole number, got '%s'", option, text);
+        return false;
+    }
+    *number = value;
+    return true;
+}
+
+bool knParseSize(const char* command, const char* text, int least, int* width, int* height)
+{
+    if (sscanf(text, "%5dx%5d", width, height) != 2 || *width < least || *height < least ||
+        *width > KN_MAX_PICTURE_SIZE || *height > KN_MAX_PICTURE_SIZE)
+    {
+        knUsageError(command, "--size wants WIDTHxHEIGHT from %d to %d, got '%s'", least,
+                     KN_MAX_PICTURE_SIZE, text);
+        return false;
+    }
     return true;
 }
 

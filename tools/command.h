@@ -33,7 +33,14 @@ int knReportFailure(knExit code);
 // Prints why and where to find help.
 int knUsageError(const char* command, const char* format, ...) KN_PRINTF_LIKE(2, 3);
 
-// A whole finite number within bounds; false and a message otherwise.
+// WIDTHxHEIGHT of a picture, both at least `least`; false and a message otherwise.
+bool knParseSize(const char* command, const char* text, int least, int* width, int* height);
+
+// The same as below, without a fraction.
+bool knParseWhole(const char* command, const char* option, const char* text, double low,
+                  double high, double* number);
+
+// A finite number within bounds, and nothing after it; false and a message otherwise.
 bool knParseNumber(const char* command, const char* option, const char* text, double low,
                    double high, double* number);
 

@@ -343,39 +343,12 @@ static bool TakePattern(Options* o, const char* name)
     return false;
 }
 
-static bool TakeWhole(const char* option, const char* argument, double low, double high,
-                      double* number)
-{
-    if (!knParseNumber("break", option, argument, low, high, number))
-    {
-        return false;
-    }
-    if (*number != floor(*number))
-    {
-        knUsageError("break", "%s wants a whole number, got '%s'", option, argument);
-        return false;
-    }
-    return true;
-}
-
-static bool TakeSize(knBrokenPicture* p, const char* argument)
-{
-    if (sscanf(argument, "%5dx%5d", &p->width, &p->height) != 2 || p->width < 16 ||
-        p->height < 16 || p->width > KN_MAX_PICTURE_SIZE || p->height > KN_MAX_PICTURE_SIZE)
-    {
-        knUsageError("break", "--size wants WIDTHxHEIGHT from 16 to %d, got '%s'",
-                     KN_MAX_PICTURE_SIZE, argument);
-        return false;
-    }
-    return true;
-}
-
 static bool TakePictureOption(Options* o, int option, const char* argument)
 {
     switch (option)
     {
     case 'z':
-        return TakeSize(&o->picture, argument);
+        return knParseSize("break", argument, 16, &o->picture.width, &o->picture.height);
     case 'y':
         return knParseNumber("break", "--yaw", argument, -360.0, 360.0, &o->picture.yaw);
     case 't':
@@ -407,9 +380,9 @@ static bool TakeOption(Options* o, int option, const char* argument)
     case 'p':
         return TakePattern(o, argument);
     case 'n':
-        return TakeWhole("--pieces", argument, 1.0, 4096.0, &o->pieces);
+        return knParseWhole("break", "--pieces", argument, 1.0, 4096.0, &o->pieces);
     case 's':
-        return TakeWhole("--seed", argument, 0.0, 0x1p53, &o->seed);
+        return knParseWhole("break", "--seed", argument, 0.0, 0x1p53, &o->seed);
     case 'j':
         o->asJson = true;
         return true;

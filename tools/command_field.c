@@ -282,33 +282,6 @@ static int Run(const Options* options)
     return code;
 }
 
-static bool TakeSize(Options* o, const char* argument)
-{
-    if (sscanf(argument, "%5dx%5d", &o->width, &o->height) != 2 || o->width < MIN_SIZE ||
-        o->height < MIN_SIZE || o->width > KN_MAX_PICTURE_SIZE || o->height > KN_MAX_PICTURE_SIZE)
-    {
-        knUsageError("field", "--size wants WIDTHxHEIGHT from %d to %d, got '%s'", MIN_SIZE,
-                     KN_MAX_PICTURE_SIZE, argument);
-        return false;
-    }
-    return true;
-}
-
-static bool TakeWhole(const char* option, const char* argument, double low, double high,
-                      double* number)
-{
-    if (!knParseNumber("field", option, argument, low, high, number))
-    {
-        return false;
-    }
-    if (*number != floor(*number))
-    {
-        knUsageError("field", "%s wants a whole number, got '%s'", option, argument);
-        return false;
-    }
-    return true;
-}
-
 static bool TakeAxis(Options* o, const char* argument)
 {
     const char* place = argument[0] && !argument[1] ? strchr("xyz", argument[0]) : NULL;
@@ -330,13 +303,14 @@ static bool TakeOption(Options* o, int option, const char* argument)
         return true;
     case 'p':
         // a plane may part a piece into several: room for those
-        return TakeWhole("--pieces", argument, 1.0, KN_MAX_SLICE_PIECES / 2, &o->pieces);
+        return knParseWhole("field", "--pieces", argument, 1.0, KN_MAX_SLICE_PIECES / 2,
+                            &o->pieces);
     case 'r':
-        return TakeWhole("--seed", argument, 0.0, 0x1p53, &o->seed);
+        return knParseWhole("field", "--seed", argument, 0.0, 0x1p53, &o->seed);
     case 'a':
         return TakeAxis(o, argument);
     case 's':
-        return TakeSize(o, argument);
+        return knParseSize("field", argument, MIN_SIZE, &o->width, &o->height);
     case 'j':
         o->asJson = true;
         return true;
