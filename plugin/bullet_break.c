@@ -3,43 +3,6 @@
 
 #include <string.h>
 
-knBreakLimits knDefaultBreakLimits(void)
-{
-    return (knBreakLimits){.size = sizeof(knBreakLimits),
-                           .worldPieces = 2000,
-                           .familyPieces = 200,
-                           .eventPieces = 20,
-                           .breaksPerStep = 16,
-                           .minVolumeShare = 1e-3,
-                           .minApproach = 0.2f,
-                           .steadyLoad = 200.0f,
-                           .seed = 1};
-}
-
-knResult knValidateBreakLimits(const knBreakLimits* l)
-{
-    if (!l || l->size != sizeof(knBreakLimits))
-    {
-        return knFail(kn_errorArgument, "break limits: begin with knDefaultBreakLimits");
-    }
-    if (l->eventPieces < 2 || l->eventPieces > 1024)
-    {
-        return knFail(kn_errorArgument, "eventPieces is %u, from 2 to 1024 makes sense",
-                      l->eventPieces);
-    }
-    if (!(l->minVolumeShare >= 0.0 && l->minVolumeShare < 0.5))
-    {
-        return knFail(kn_errorArgument, "minVolumeShare is %g, from 0 to 0.5 makes sense",
-                      l->minVolumeShare);
-    }
-    if (!(l->minApproach >= 0.0f && l->minApproach < 1e6f) || !(l->steadyLoad > 0.0f))
-    {
-        return knFail(kn_errorArgument, "minApproach is %g m/s and steadyLoad %g: neither negative",
-                      (double)l->minApproach, (double)l->steadyLoad);
-    }
-    return kn_success;
-}
-
 knResult knWorld_SetBreakLimits(knWorld* w, const knBreakLimits* limits)
 {
     knResult result = w ? knValidateBreakLimits(limits)

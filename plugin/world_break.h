@@ -19,9 +19,17 @@ typedef struct knBreakLimits
     uint32_t familyPieces;  // the same for one object
     uint32_t eventPieces;   // about, of one break
     uint32_t breaksPerStep; // tried in a step, the hardest hits first
-    double minVolumeShare;  // of the object; smaller pieces are debris
+    uint64_t workPerStep;  // units of cracking and cutting in a step, then the next goes on; 0: any
+    double secondsPerStep; // the same by the clock, not the same on every machine; 0: any
+    uint32_t bodiesPerStep; // bodies of pieces made in a step; 0: any
+    double minVolumeShare;  // of the object; smaller pieces get no body
+    float minSize;          // m, the longest side; smaller pieces get no body
     float minApproach;      // m/s; slower contacts are steady loads
     float steadyLoad;       // times its weight; less than that breaks nothing
+    double debrisShare;   // of the object's volume; smaller bodies are debris, and can be taken out
+    float debrisLifetime; // s; then debris is taken out; 0: never
+    float debrisFade;     // s at the end of its life in which it fades
+    float freezeAfter;    // s at rest; then debris becomes static; 0: never
     uint64_t seed;
 } knBreakLimits;
 
