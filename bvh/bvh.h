@@ -39,6 +39,9 @@ typedef enum knBvhCulling
 {
     kn_bvhCullNothing = 0,
     kn_bvhCullExact, // by normals and contour, without a miss
+    // The papers' own, which may miss pairs: see knBvhQueryDef.searchAll for how many.
+    kn_bvhCullDualCones,   // cones of normals and of boundary binormals (FASTCD 4)
+    kn_bvhCullNormalCones, // cone of normals and contour test (Volino-Thalmann, Provot)
     kn_bvhCullCount
 } knBvhCulling;
 
@@ -169,6 +172,7 @@ typedef struct knBvhQueryDef
     bool skipAdjacent;        // leave out pairs that share a vertex
     bool skipWithin;          // leave out pairs within one body
     bool skipBetween;         // leave out pairs of different bodies
+    bool searchAll;           // also what culling would skip: tells what an inexact one misses
     bool anyOnly;             // stop at the first that is found: tells only whether there is one
 } knBvhQueryDef;
 

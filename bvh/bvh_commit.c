@@ -92,6 +92,21 @@ static void Refit(knBvhScene* s, const knTaskHooks* tasks)
     }
 }
 
+static knResult UpdateCulling(knBvhScene* s)
+{
+    knResult result = kn_success;
+    if (s->def.culling == kn_bvhCullExact || s->def.culling == kn_bvhCullNormalCones)
+    {
+        result = knUpdateContours(s);
+    }
+    if (s->def.culling == kn_bvhCullExact)
+    {
+        knUpdateCulling(s);
+    }
+    bool hasCones = s->def.culling > kn_bvhCullExact;
+    return hasCones && result == kn_success ? knUpdateCones(s) : result;
+}
+
 knResult knBvhScene_Commit(knBvhScene* s, const knTaskHooks* tasks)
 {
     if (!s)
@@ -125,11 +140,7 @@ knResult knBvhScene_Commit(knBvhScene* s, const knTaskHooks* tasks)
     {
         knOrderNodes(s);
     }
-    if (s->def.culling != kn_bvhCullNothing)
-    {
-        result = knUpdateContours(s);
-        knUpdateCulling(s);
-    }
+    result = UpdateCulling(s);
     knRememberCosts(s);
     CountBroken(s);
     s->hasMoved = false;

@@ -124,6 +124,19 @@ typedef struct knBvhContour
     bool isValid;       // the list is that of the triangles now
 } knBvhContour;
 
+// Axis and half of the apex angle; a negative angle: holds nothing.
+typedef struct knCone
+{
+    knVec3 axis;
+    float angle;
+} knCone;
+
+typedef struct knBvhCones
+{
+    knCone normal, binormal;
+    uint32_t componentCount; // parts that hang together by edges
+} knBvhCones;
+
 struct knBvhScene
 {
     knMemoryTracker tracker;
@@ -172,6 +185,11 @@ struct knBvhScene
     knHalfEdge* halfEdges;
     size_t halfEdgeCapacity;
     uint32_t halfEdgeCount, halfEdgeUsed;
+    knBvhCones* cones; // per node, with culling by cones
+    size_t coneCapacity;
+    uint32_t* boundaryMasks; // per block: bit 3 lane + corner of an edge that is boundary
+    size_t boundaryMaskCapacity;
+    bool conesAreValid; // connectivity and masks are those of the structure now
 
     knBuildItem* items; // scratch of a build
     size_t itemCapacity;
@@ -255,6 +273,7 @@ static inline uint32_t knNextAside(const knBvhScene* scene, uint32_t node)
 // The node's triangles have changed.
 static inline void knInvalidate(knBvhScene* scene, uint32_t node)
 {
+    scene->conesAreValid = false;
     if (scene->contours)
     {
         scene->contours[node].isValid = false;
@@ -267,6 +286,11 @@ static inline void knInvalidate(knBvhScene* scene, uint32_t node)
 knResult knReserveContours(knBvhScene* scene, size_t nodeCount);
 knResult knUpdateContours(knBvhScene* scene);
 void knUpdateCulling(knBvhScene* scene);
+
+// bvh_cones.c
+
+knResult knReserveCones(knBvhScene* scene, size_t nodeCount, size_t blockCount);
+knResult knUpdateCones(knBvhScene* scene);
 
 // bvh_build.c
 

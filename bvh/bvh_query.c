@@ -97,6 +97,11 @@ static bool IsWithinSkipped(const knBvhQuery* q, uint32_t node)
     return q->def.skipWithin && q->scene->cold[node].body != 0;
 }
 
+static bool IsCulled(const knBvhQuery* q, uint32_t node)
+{
+    return q->scene->culled && q->scene->culled[node] && !q->def.searchAll;
+}
+
 // Appends what the pair leads to, at most four.
 static void Expand(const knBvhQuery* q, knNodePair p, knNodePair* out, uint32_t* count,
                    knPairSink* sink)
@@ -112,7 +117,7 @@ static void Expand(const knBvhQuery* q, knNodePair p, knNodePair* out, uint32_t*
         }
         for (uint32_t i = child + 2; i-- > child;)
         {
-            bool isCulled = q->scene->culled && q->scene->culled[i];
+            bool isCulled = IsCulled(q, i);
             sink->funnel.culledNodes += isCulled;
             if (!isCulled && !IsWithinSkipped(q, i))
             {
@@ -272,13 +277,13 @@ static void SetFirstTasks(knBvhQuery* q, knNodePair first)
              id = knPool_Next(&s->bodies, id))
         {
             uint32_t node = knGetBody(s, id.index)->node;
-            if (node != KN_NONE && !q->def.skipWithin && !(s->culled && s->culled[node]))
+            if (node != KN_NONE && !q->def.skipWithin && !IsCulled(q, node))
             {
                 q->tasks[q->taskCount++] = (knNodePair){node, node};
             }
         }
     }
-    else if (!IsWithinSkipped(q, first.a) && !(s->culled && s->culled[first.a]))
+    else if (!IsWithinSkipped(q, first.a) && !IsCulled(q, first.a))
     {
         q->tasks[q->taskCount++] = first;
     }

@@ -138,6 +138,8 @@ void knDestroyBvhScene(knBvhScene* s)
     knRelease(a, s->contours, s->contourCapacity, sizeof *s->contours);
     knRelease(a, s->culled, s->culledCapacity, sizeof *s->culled);
     knRelease(a, s->halfEdges, s->halfEdgeCapacity, sizeof *s->halfEdges);
+    knRelease(a, s->cones, s->coneCapacity, sizeof *s->cones);
+    knRelease(a, s->boundaryMasks, s->boundaryMaskCapacity, sizeof *s->boundaryMasks);
     knRelease(a, s->items, s->itemCapacity, sizeof *s->items);
     knRelease(a, s->parts, s->partCapacity, sizeof *s->parts);
     knRelease(a, s->units, s->unitCapacity, sizeof *s->units);

@@ -29,6 +29,10 @@ knResult knReserveLeaves(knBvhScene* scene, size_t leafCount)
     {
         result = knReserveContours(scene, nodes);
     }
+    if (result == kn_success && scene->def.culling > kn_bvhCullExact)
+    {
+        result = knReserveCones(scene, nodes, blocks);
+    }
     if (result == kn_success)
     {
         result = knGrow(allocator, (void**)&scene->blocks, &scene->blockCapacity, blocks,

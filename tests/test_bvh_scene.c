@@ -78,7 +78,7 @@ static void AllOptionsAgreeWithRationals(void** state)
     (void)state;
     for (int i = 0; i < SURFACE_COUNT; ++i)
     {
-        for (int n = 0; n < kn_bvhBuildCount * 3 * kn_bvhCullCount; ++n)
+        for (int n = 0; n < kn_bvhBuildCount * 3 * (kn_bvhCullExact + 1); ++n)
         {
             knBvhSceneDef def = knDefaultBvhSceneDef();
             def.build = (knBvhBuild)(n % kn_bvhBuildCount);
@@ -353,6 +353,197 @@ static void CullingMissesNothing(void** state)
     knDestroyBvhQuery(without);
 }
 
+// Pairs of a scene as culled, and of the same scene searched in full.
+static void CountFound(const Surface* s, const knBvhSceneDef* def, size_t found[2],
+                       uint64_t* culled)
+{
+    knBvhScene* scene = MakeScene(s, def);
+    knBvhQuery* query = NULL;
+    knCreateBvhQuery(&query, NULL);
+    for (int all = 0; all < 2; ++all)
+    {
+        knBvhQueryDef queryDef = knDefaultBvhQueryDef();
+        queryDef.searchAll = all != 0;
+        assert_int_equal(knBvhQuery_Run(query, scene, &queryDef), kn_success);
+        knBvhQuery_Pairs(query, &found[all]);
+        *culled += knBvhQuery_Funnel(query).culledNodes;
+    }
+    knDestroyBvhQuery(query);
+    knDestroyBvhScene(scene);
+}
+
+static bool IsBelow(const knBvhScene* s, uint32_t triangle, uint32_t top)
+{
+    uint32_t node = s->blockNodes[s->triangles[triangle].place / KN_LANES];
+    while (node != top && node != KN_NONE)
+    {
+        node = s->cold[node].parent;
+    }
+    return node == top;
+}
+
+static bool HasEdge(knTriangle t, uint32_t a, uint32_t b)
+{
+    bool hasA = t.v[0] == a || t.v[1] == a || t.v[2] == a;
+    return hasA && (t.v[0] == b || t.v[1] == b || t.v[2] == b);
+}
+
+static uint32_t CountSides(knTriangle t, uint32_t a, uint32_t b)
+{
+    uint32_t count = 0;
+    for (int k = 0; k < 3; ++k)
+    {
+        uint32_t from = t.v[k], to = t.v[(k + 1) % 3];
+        count += (from == a && to == b) || (from == b && to == a);
+    }
+    return count;
+}
+
+// Do the two share an edge that no third one has?
+static bool HangTogether(const Surface* s, uint32_t i, uint32_t k)
+{
+    for (int c = 0; c < 3; ++c)
+    {
+        uint32_t a = s->triangles[i].v[c], b = s->triangles[i].v[(c + 1) % 3], count = 0;
+        for (uint32_t n = 0; n < s->triangleCount && HasEdge(s->triangles[k], a, b); ++n)
+        {
+            count += CountSides(s->triangles[n], a, b);
+        }
+        if (count == 2)
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+// By flooding from the triangles not yet reached.
+static uint32_t CountParts(const knBvhScene* scene, const Surface* s, uint32_t node)
+{
+    bool isReached[128] = {false};
+    uint32_t stack[128], parts = 0;
+    for (uint32_t first = 0; first < s->triangleCount; ++first)
+    {
+        uint32_t count = 0;
+        if (!isReached[first] && IsBelow(scene, first, node))
+        {
+            isReached[first] = true;
+            stack[count++] = first;
+            parts += 1;
+        }
+        while (count > 0)
+        {
+            uint32_t i = stack[--count];
+            for (uint32_t k = 0; k < s->triangleCount; ++k)
+            {
+                if (!isReached[k] && IsBelow(scene, k, node) && HangTogether(s, i, k))
+                {
+                    isReached[k] = true;
+                    stack[count++] = k;
+                }
+            }
+        }
+    }
+    return parts;
+}
+
+static void ConesKnowWhatHangsTogether(void** state)
+{
+    (void)state;
+    uint32_t nodeCount = 0;
+    for (int i = 0; i < SURFACE_COUNT; ++i)
+    {
+        const Surface* s = &shared.surfaces[i];
+        // flooding asks every pair of triangles at every node
+        if (s->triangleCount == 0 || s->triangleCount > 120)
+        {
+            continue;
+        }
+        knBvhSceneDef def = knDefaultBvhSceneDef();
+        def.culling = kn_bvhCullDualCones;
+        knBvhScene* scene = MakeScene(s, &def);
+        for (uint32_t n = 0; n < scene->orderCount; ++n)
+        {
+            uint32_t node = scene->order[n];
+            assert_int_equal(scene->cones[node].componentCount, CountParts(scene, s, node));
+            nodeCount += 1;
+        }
+        knDestroyBvhScene(scene);
+    }
+    assert_true(nodeCount > 40);
+}
+
+// What cones cull they may lose, but never add to; a full search of their scene is exact.
+static void ConesSkipAndTheFullSearchTellsWhatTheyMiss(void** state)
+{
+    (void)state;
+    uint64_t culled[2] = {0, 0};
+    for (int culling = kn_bvhCullDualCones; culling < kn_bvhCullCount; ++culling)
+    {
+        for (int i = 0; i < SURFACE_COUNT; ++i)
+        {
+            knBvhSceneDef def = knDefaultBvhSceneDef();
+            def.culling = (knBvhCulling)culling;
+            size_t found[2];
+            CountFound(&shared.surfaces[i], &def, found, &culled[culling - kn_bvhCullDualCones]);
+            assert_int_equal(found[1], shared.truths[i].count);
+            assert_true(found[0] <= found[1]);
+        }
+    }
+    assert_true(culled[0] > 20);
+    assert_true(culled[1] > 20);
+}
+
+#define STEPS 48 // along the two turns
+
+// Two turns of a ring that cross each other, every edge of its rim in a skirt that ends far below:
+// as in Figure 4 of FASTCD, the tree cuts the ring out along edges that are no boundary.
+static Surface MakeSkirtedRing(void)
+{
+    Surface s = {.name = "ring in a skirt", .positionCount = 2 * STEPS + 3};
+    s.positions = calloc(s.positionCount, sizeof *s.positions);
+    s.triangles = calloc(6 * STEPS, sizeof *s.triangles);
+    for (uint32_t i = 0; i < 2 * STEPS + 2; ++i)
+    {
+        float turn = 12.5663706f * (float)(i / 2) / STEPS, radius = i % 2 == 0 ? 0.5f : 1.0f;
+        s.positions[i] = knMakeVec3(radius * cosf(turn), radius * sinf(turn),
+                                    0.05f * sinf(0.75f * turn) + 0.01f * turn);
+    }
+    uint32_t apex = 2 * STEPS + 2;
+    s.positions[apex] = knMakeVec3(0.0f, 0.0f, -100.0f);
+    for (uint32_t i = 0; i < STEPS; ++i)
+    {
+        uint32_t a = 2 * i, b = a + 1, c = a + 2, d = a + 3;
+        s.triangles[s.triangleCount++] = (knTriangle){{a, b, c}};
+        s.triangles[s.triangleCount++] = (knTriangle){{b, d, c}};
+        s.triangles[s.triangleCount++] = (knTriangle){{a, c, apex}};
+        s.triangles[s.triangleCount++] = (knTriangle){{d, b, apex}};
+    }
+    s.triangles[s.triangleCount++] = (knTriangle){{1, 0, apex}};
+    s.triangles[s.triangleCount++] = (knTriangle){{2 * STEPS, 2 * STEPS + 1, apex}};
+    return s;
+}
+
+// Dual cones lose pairs where the tree makes a boundary, and it is counted; the others do not.
+static void DualConesMissWhereTheTreeCuts(void** state)
+{
+    (void)state;
+    Surface s = MakeSkirtedRing();
+    TruePairs truth = FindTruePairs(&s);
+    for (int culling = kn_bvhCullNothing; culling < kn_bvhCullCount; ++culling)
+    {
+        knBvhSceneDef def = knDefaultBvhSceneDef();
+        def.culling = (knBvhCulling)culling;
+        size_t found[2];
+        uint64_t culled = 0;
+        CountFound(&s, &def, found, &culled);
+        assert_int_equal(found[1], truth.count);
+        assert_int_equal(found[0] < found[1], culling == kn_bvhCullDualCones);
+    }
+    FreeTruePairs(&truth);
+    FreeSurface(&s);
+}
+
 // The parts of the answer that a caller may leave out add up to the whole.
 static void PartsOfTheAnswerAddUp(void** state)
 {
@@ -541,6 +732,9 @@ int main(void)
         cmocka_unit_test(FlushedDenormalsChangeNothing),
         cmocka_unit_test(PlantedBugsAreCaught),
         cmocka_unit_test(CullingMissesNothing),
+        cmocka_unit_test(ConesSkipAndTheFullSearchTellsWhatTheyMiss),
+        cmocka_unit_test(ConesKnowWhatHangsTogether),
+        cmocka_unit_test(DualConesMissWhereTheTreeCuts),
         cmocka_unit_test(PartsOfTheAnswerAddUp),
         cmocka_unit_test(WorkersChangeNothing),
         cmocka_unit_test(SteadyStepsDoNotAllocate),
