@@ -9,22 +9,23 @@ typedef struct DirectedEdge
     uint32_t from, to, triangle;
 } DirectedEdge;
 
-static int CompareEdges(const void* a, const void* b)
+// All edges, in runs by the vertex they leave: run v is [starts[v], starts[v + 1]).
+typedef struct EdgeTable
 {
-    const DirectedEdge* x = a;
-    const DirectedEdge* y = b;
-    if (x->from != y->from)
-    {
-        return x->from < y->from ? -1 : 1;
-    }
-    return x->to < y->to ? -1 : x->to > y->to;
-}
+    DirectedEdge* edges;
+    uint32_t* starts;
+} EdgeTable;
 
-static const DirectedEdge* FindEdge(const DirectedEdge* edges, size_t count, uint32_t from,
-                                    uint32_t to)
+static const DirectedEdge* FindEdge(const EdgeTable* table, uint32_t from, uint32_t to)
 {
-    const DirectedEdge key = {from, to, 0};
-    return bsearch(&key, edges, count, sizeof key, CompareEdges);
+    for (uint32_t i = table->starts[from]; i < table->starts[from + 1]; ++i)
+    {
+        if (table->edges[i].to == to)
+        {
+            return &table->edges[i];
+        }
+    }
+    return NULL;
 }
 
 static uint32_t ThirdVertex(const knTriangle* triangle, uint32_t a, uint32_t b)
@@ -34,48 +35,39 @@ static uint32_t ThirdVertex(const knTriangle* triangle, uint32_t a, uint32_t b)
 }
 
 // Walks around a vertex from one of its triangles to the next; every one must be met.
-static bool IsOneRing(PieceView piece, const DirectedEdge* edges, size_t count, size_t first,
-                      size_t degree)
+static bool IsOneRing(PieceView piece, const EdgeTable* table, uint32_t vertex)
 {
-    uint32_t vertex = edges[first].from;
-    const DirectedEdge* edge = &edges[first];
-    size_t met = 0;
+    const DirectedEdge* first = &table->edges[table->starts[vertex]];
+    const uint32_t degree = table->starts[vertex + 1] - table->starts[vertex];
+    const DirectedEdge* edge = first;
+    uint32_t met = 0;
     do
     {
         uint32_t third = ThirdVertex(&piece.triangles[edge->triangle], vertex, edge->to);
-        edge = FindEdge(edges, count, vertex, third);
+        edge = FindEdge(table, vertex, third);
         met += 1;
-    } while (edge && edge != &edges[first] && met <= degree);
-    return edge == &edges[first] && met == degree;
+    } while (edge && edge != first && met <= degree);
+    return edge == first && met == degree;
 }
 
-static const char* FindFlawInEdges(PieceView piece, const DirectedEdge* edges, size_t count)
+static const char* FindFlawAtVertex(PieceView piece, const EdgeTable* table, uint32_t vertex)
 {
-    uint32_t used = 0;
-    for (size_t i = 0; i < count;)
+    uint32_t start = table->starts[vertex], end = table->starts[vertex + 1];
+    for (uint32_t i = start; i < end; ++i)
     {
-        size_t degree = 0;
-        while (i + degree < count && edges[i + degree].from == edges[i].from)
+        const DirectedEdge* e = &table->edges[i];
+        if (FindEdge(table, vertex, e->to) != e)
         {
-            const DirectedEdge* e = &edges[i + degree];
-            if (degree > 0 && e->to == edges[i + degree - 1].to)
-            {
-                return "two triangles run along an edge the same way";
-            }
-            if (!FindEdge(edges, count, e->to, e->from))
-            {
-                return "an edge has one triangle only";
-            }
-            degree += 1;
+            return "two triangles run along an edge the same way";
         }
-        if (!IsOneRing(piece, edges, count, i, degree))
+        if (!FindEdge(table, e->to, vertex))
         {
-            return "the triangles at a vertex form more than one ring";
+            return "an edge has one triangle only";
         }
-        used += 1;
-        i += degree;
     }
-    return used == piece.vertexCount ? NULL : "a vertex has no triangle";
+    return start == end                      ? "a vertex has no triangle"
+           : IsOneRing(piece, table, vertex) ? NULL
+                                             : "the triangles at a vertex form more than one ring";
 }
 
 static knDVec3 At(PieceView piece, uint32_t vertex)
@@ -98,31 +90,59 @@ static const char* FindFlatTriangle(PieceView piece)
     return NULL;
 }
 
-const char* FindFlaw(PieceView piece)
+static void FillTable(PieceView piece, EdgeTable* table)
 {
-    size_t count = 3 * (size_t)piece.triangleCount;
-    if (count == 0)
+    uint32_t count = 3 * piece.triangleCount;
+    for (uint32_t i = 0; i < count; ++i)
     {
-        return "there are no triangles";
+        table->starts[piece.triangles[i / 3].v[i % 3] + 2] += 1;
     }
-    DirectedEdge* edges = malloc(count * sizeof *edges);
-    if (!edges)
+    for (uint32_t v = 0; v < piece.vertexCount; ++v)
+    {
+        table->starts[v + 2] += table->starts[v + 1];
+    }
+    // starts[v + 1] is where the run of v is filled, and its end when it is full
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        const uint32_t* v = piece.triangles[i / 3].v;
+        table->edges[table->starts[v[i % 3] + 1]++] =
+            (DirectedEdge){v[i % 3], v[(i + 1) % 3], i / 3};
+    }
+}
+
+static const char* FindFlawInEdges(PieceView piece)
+{
+    EdgeTable table = {malloc(3 * (size_t)piece.triangleCount * sizeof(DirectedEdge)),
+                       calloc((size_t)piece.vertexCount + 2, sizeof(uint32_t))};
+    if (!table.edges || !table.starts)
     {
         abort();
     }
-    for (size_t i = 0; i < count; ++i)
+    FillTable(piece, &table);
+    const char* flaw = NULL;
+    for (uint32_t v = 0; v < piece.vertexCount && !flaw; ++v)
     {
-        const uint32_t* v = piece.triangles[i / 3].v;
-        edges[i] = (DirectedEdge){v[i % 3], v[(i + 1) % 3], (uint32_t)(i / 3)};
-        if (edges[i].from >= piece.vertexCount)
+        flaw = FindFlawAtVertex(piece, &table, v);
+    }
+    free(table.edges);
+    free(table.starts);
+    return flaw;
+}
+
+const char* FindFlaw(PieceView piece)
+{
+    if (piece.triangleCount == 0)
+    {
+        return "there are no triangles";
+    }
+    for (uint32_t i = 0; i < 3 * piece.triangleCount; ++i)
+    {
+        if (piece.triangles[i / 3].v[i % 3] >= piece.vertexCount)
         {
-            free(edges);
             return "a triangle names no vertex";
         }
     }
-    qsort(edges, count, sizeof *edges, CompareEdges);
-    const char* flaw = FindFlawInEdges(piece, edges, count);
-    free(edges);
+    const char* flaw = FindFlawInEdges(piece);
     flaw = flaw ? flaw : FindFlatTriangle(piece);
     return flaw ? flaw : SurfaceMass(piece, 1.0).volume > 0.0 ? NULL : "the volume is not positive";
 }
