@@ -3,6 +3,7 @@
 
 #include "bench/benches.h"
 
+#include "bench/bvh_wall_bench.h"
 #include "knap/bvh.h"
 
 #include <math.h>
@@ -294,7 +295,8 @@ static knResult Run(knBenchRun* run)
     }
     result = result == kn_success ? AddRows(run, e) : result;
     FreeExplosion(e);
-    return result;
+    result = result == kn_success ? knMeasureCorrelations(run) : result;
+    return result == kn_success ? knMeasureWalls(run) : result;
 }
 
 const knBench knBenchBvhFastcd = {"bvh-fastcd", "ways to keep a hierarchy while a shell breaks",

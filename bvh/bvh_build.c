@@ -145,8 +145,16 @@ static uint32_t SplitMedian(knBvhScene* scene, const Range* r, const Bounds* bou
     // two leaves share evenly; more are filled to multiples of eight
     uint32_t half =
         count <= 2 * KN_LANES ? count / 2 : (count + KN_LANES - 1) / KN_LANES / 2 * KN_LANES;
+    int axis = FindLongest(bounds);
+    if (scene->randomness && count > 2 * KN_LANES)
+    {
+        uint32_t leaves = (count + KN_LANES - 1) / KN_LANES;
+        axis = (int)knRandom_Below(scene->randomness, 3);
+        half = (leaves / 4 + knRandom_Below(scene->randomness, leaves / 2 + 1)) * KN_LANES;
+        half = half == 0 ? KN_LANES : (half >= count ? (leaves - 1) * KN_LANES : half);
+    }
     uint32_t middle = r->begin + half;
-    knSelectItems(scene->items, r->begin, r->end, middle, FindLongest(bounds));
+    knSelectItems(scene->items, r->begin, r->end, middle, axis);
     return middle;
 }
 

@@ -6,6 +6,7 @@
 #include "bvh/bvh_predicates_internal.h"
 #include "bvh/bvh_triangles_internal.h"
 #include "knap/bvh.h"
+#include "knap/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,10 @@ struct knBvhScene
     uint32_t brokenCount;
     uint32_t commitCount;
     uint64_t restructureCount;
+
+    // for measure only
+    float volumeRatio;    // above 0: parts are restructured by volumes of children, not by cost
+    knRandom* randomness; // not null: builds split at random planes
 };
 
 static inline bool knIsLeaf(const knBvhNode* node)

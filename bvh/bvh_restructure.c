@@ -169,10 +169,32 @@ static void Restructure(knBvhScene* s, uint32_t node)
     s->restructureCount += 1;
 }
 
+// The rival of FASTCD 6.2, after Larsson and Akenine-Moeller: the children together are larger than
+// their parent by this ratio.
+static bool AreChildrenLarge(const knBvhScene* s, uint32_t node)
+{
+    double volumes[3];
+    uint32_t child = s->nodes[node].child;
+    for (uint32_t i = 0; i < 3; ++i)
+    {
+        const knBvhNode* n = &s->nodes[i == 0 ? node : child + i - 1];
+        volumes[i] = 1.0;
+        for (int axis = 0; axis < 3; ++axis)
+        {
+            volumes[i] *= (double)n->upper[axis] - (double)n->lower[axis] + (double)s->padding;
+        }
+    }
+    return volumes[0] < (double)s->volumeRatio * (volumes[1] + volumes[2]);
+}
+
 // Both conditions: more to gain than to lose, and not more to lose than the share of a step.
 static bool IsWorthIt(const knBvhScene* s, uint32_t node, double budget)
 {
     const knBvhCold* c = &s->cold[node];
+    if (s->volumeRatio > 0.0f)
+    {
+        return s->commitCount >= c->restUntil && AreChildrenLarge(s, node);
+    }
     double gain = SELF_COST_WORK * ((double)c->selfCost - (double)c->builtSelfCost);
     double loss = BuildWork(s, node);
     return c->builtSelfCost > 0.0f && s->commitCount >= c->restUntil && gain > loss &&
