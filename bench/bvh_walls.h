@@ -37,5 +37,5 @@ uint32_t WallTriangleCount(void);
 // The next wall is replaced by its pieces, at the end of the vertices and the triangles.
 void BreakWall(Walls* walls);
 
-// Positions `age[w]` frames after wall w broke; negative: so many frames before.
+// Positions of the frame: a wall breaks in the middle of each period.
 void MoveWalls(Walls* walls, int frame, int period);
