@@ -294,6 +294,11 @@ static int RunFrame(Job* job, int index)
     fprintf(stderr, "%s: %zu triangles, %zu pairs; %s %.2f ms, query %.2f ms\n",
             knFileName(job->options->frames[index]), stats->triangles, stats->pairs,
             stats->isUpdate ? "update" : "build", stats->updateMs, stats->queryMs);
+    if (stats->info.brokenCount > 0)
+    {
+        fprintf(stderr, "  %u triangles have a coordinate that is not finite and meet nothing\n",
+                stats->info.brokenCount);
+    }
     if (stats->missed > 0)
     {
         fprintf(stderr, "  culling by cones missed %zu pairs\n", stats->missed);
