@@ -109,6 +109,41 @@ static void ARemovedPieceIsNotThere(void** state)
     CloseModel(&brick);
 }
 
+static uint32_t CountContacts(knFamily* family, uint32_t a, uint32_t b, knArena* scratch)
+{
+    const knQueryPiece pieces[2] = {
+        {.family = family, .fragment = a, .transform = knIdentityTransform()},
+        {.family = family, .fragment = b, .transform = knIdentityTransform()}};
+    knContactLimits limits = knDefaultContactLimits();
+    knPairContact contacts[64];
+    knPairState pair = {0};
+    knPairResult found;
+    assert_int_equal(
+        knQueryPair(&pieces[0], &pieces[1], &limits, &pair, scratch, contacts, 64, &found),
+        kn_success);
+    return found.count;
+}
+
+// Its forest is still there, but neither its points nor its field may answer.
+static void ARemovedPieceTouchesNothing(void** state)
+{
+    (void)state;
+    TestModel brick = OpenDemoModel("brick");
+    knFamily* family = MakeFamily(&brick);
+    assert_true(SplitByPlane(family, 0, knMakeVec3(1.0f, 0.0f, 0.0f)));
+    uint32_t pieces[8];
+    assert_int_equal(ListPieces(family, pieces, 8), 2);
+    knArena scratch;
+    assert_int_equal(knCreateArena(&scratch, (size_t)1 << 22, NULL), kn_success);
+    assert_true(CountContacts(family, pieces[0], pieces[1], &scratch) > 0);
+    knFamily_Remove(family, pieces[0]);
+    assert_int_equal(CountContacts(family, pieces[0], pieces[1], &scratch), 0);
+    assert_int_equal(CountContacts(family, pieces[1], pieces[0], &scratch), 0);
+    knDestroyArena(&scratch);
+    knDestroyFamily(family);
+    CloseModel(&brick);
+}
+
 static uint32_t CountPoor(const knFamily* family)
 {
     uint32_t pieces[256], poor = 0;
@@ -305,6 +340,7 @@ int main(void)
         cmocka_unit_test(ASplitReachesEveryPart),
         cmocka_unit_test(AnEventIsFollowedOnce),
         cmocka_unit_test(ARemovedPieceIsNotThere),
+        cmocka_unit_test(ARemovedPieceTouchesNothing),
         cmocka_unit_test(PoorTreesAreRebuiltInSlices),
         cmocka_unit_test(ABreakDiscardsARebuild),
         cmocka_unit_test(BadDefinitionsAreNamed),
