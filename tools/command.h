@@ -26,6 +26,7 @@ int knCommandDraw(int argc, char** argv);
 int knCommandField(int argc, char** argv);
 int knCommandBreak(int argc, char** argv);
 int knCommandSelfcollide(int argc, char** argv);
+int knCommandCcd(int argc, char** argv);
 
 // Prints "knap: ..." and the last message to stderr.
 int knReportFailure(knExit code);
