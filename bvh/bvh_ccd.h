@@ -45,3 +45,48 @@ typedef struct knCcdAnswer
 
 // A coordinate that is not finite, a negative separation or slack fail.
 KN_API knResult knRunCcdTest(const knCcdTest* test, knCcdSolver solver, knCcdAnswer* answer);
+
+// A step of a whole surface.
+typedef struct knCcdStepDef
+{
+    size_t size; // of this struct, set by knDefaultCcdStepDef
+    const knVec3* start;
+    const knVec3* end;
+    const knTriangle* triangles; // the connectivity of this step; others may have another
+    uint32_t vertexCount;
+    uint32_t triangleCount;
+    double separation;
+} knCcdStepDef;
+
+// Features that touch. Vertex and face: a is the vertex, b the triangle. Edge and edge: a < b.
+typedef struct knCcdContact
+{
+    knCcdKind kind;
+    uint32_t a, b;
+    double time; // there is no contact of these two before
+} knCcdContact;
+
+typedef struct knCcdFunnel
+{
+    uint64_t nodeTests;
+    uint64_t edgeTests, faceTests; // elementary tests, none of them twice
+    uint64_t steps;                // of these tests together
+    uint64_t cappedTests;
+} knCcdFunnel;
+
+typedef struct knCcdStep knCcdStep;
+
+KN_API knCcdStepDef knDefaultCcdStepDef(void);
+
+// Every pair of features without a common vertex is covered. A feature with a coordinate that is
+// not finite touches nothing.
+KN_API knResult knRunCcdStep(knCcdStep** step, const knCcdStepDef* def,
+                             const knAllocator* allocator);
+KN_API void knDestroyCcdStep(knCcdStep* step);
+
+// Edges first, then vertices with faces; by a, then b.
+KN_API const knCcdContact* knCcdStep_Contacts(const knCcdStep* step, size_t* count);
+
+// Sorted by the higher vertex, then the lower; an edge's number is its place.
+KN_API const knEdge* knCcdStep_Edges(const knCcdStep* step, size_t* count);
+KN_API knCcdFunnel knCcdStep_Funnel(const knCcdStep* step);

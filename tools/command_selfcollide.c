@@ -5,6 +5,7 @@
 #include "file.h"
 #include "frame.h"
 #include "knap/bvh.h"
+#include "selfcollide_ccd.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -20,6 +21,9 @@ typedef struct Options
     int threads;
     const char* pairsPath;
     const char* statsPath;
+    const char* featuresPath;
+    bool isContinuous; // between frames
+    double separation;
     char** frames;
     int frameCount;
 } Options;
@@ -61,6 +65,12 @@ static void PrintHelp(void)
         "  --pairs FILE   write the pairs there; with several frames, to FILE.0, FILE.1, ...\n"
         "  --stats FILE   write counts and times as JSON\n"
         "  --threads N    workers (default 1)\n"
+        "  --ccd          find the features that touch between each frame and the next, which\n"
+        "                 move on straight lines: 'ee i j time', 'vf v f time', where vertices "
+        "are\n"
+        "                 numbered first, then edges by (higher, lower) vertex, then faces\n"
+        "  --features FILE  write these there; with more than one step, to FILE.0, FILE.1, ...\n"
+        "  --separation D   with --ccd: a distance of at most D is a contact (default 0)\n"
         "  --help         this text\n\n"
         "exit codes: 0 good, 1 wrong arguments, 2 unreadable frame, 5 output not written,\n"
         "6 out of memory\n");
@@ -132,6 +142,15 @@ static bool TakeOption(Options* o, int option)
     case 's':
         o->statsPath = optarg;
         return true;
+    case 'c':
+        o->isContinuous = true;
+        return true;
+    case 'f':
+        o->featuresPath = optarg;
+        o->isContinuous = true;
+        return true;
+    case 'd':
+        return knParseNumber("selfcollide", "--separation", optarg, 0.0, 1e30, &o->separation);
     case 't':
         if (!knParseNumber("selfcollide", "--threads", optarg, 1, KN_MAX_WORKERS, &threads))
         {
@@ -402,13 +421,12 @@ static int RunJob(const Options* o)
 
 int knCommandSelfcollide(int argc, char** argv)
 {
-    static const struct option longOptions[] = {{"method", required_argument, NULL, 'm'},
-                                                {"no-adjacent", no_argument, NULL, 'a'},
-                                                {"pairs", required_argument, NULL, 'p'},
-                                                {"stats", required_argument, NULL, 's'},
-                                                {"threads", required_argument, NULL, 't'},
-                                                {"help", no_argument, NULL, 'h'},
-                                                {NULL, 0, NULL, 0}};
+    static const struct option longOptions[] = {
+        {"method", required_argument, NULL, 'm'},   {"no-adjacent", no_argument, NULL, 'a'},
+        {"pairs", required_argument, NULL, 'p'},    {"stats", required_argument, NULL, 's'},
+        {"threads", required_argument, NULL, 't'},  {"ccd", no_argument, NULL, 'c'},
+        {"features", required_argument, NULL, 'f'}, {"separation", required_argument, NULL, 'd'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
     Options o = {.scene = knDefaultBvhSceneDef(), .threads = 1};
     for (int option; (option = getopt_long(argc, argv, "", longOptions, NULL)) != -1;)
     {
@@ -428,5 +446,7 @@ int knCommandSelfcollide(int argc, char** argv)
     }
     o.frames = argv + optind;
     o.frameCount = argc - optind;
-    return RunJob(&o);
+    return o.isContinuous
+               ? knRunCcdFrames(o.frames, o.frameCount, o.separation, o.featuresPath, o.statsPath)
+               : RunJob(&o);
 }
