@@ -46,9 +46,33 @@ TestModel OpenDemoModelWithModes(const char* name, uint32_t modeCount)
     return OpenFile(path, modeCount);
 }
 
+// What make_models cooked for this run of CTest; false when there is none, as by hand.
+static bool OpenShared(const char* name, TestModel* m)
+{
+    const char* folder = getenv("KN_TEST_MODELS");
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s.knap", folder ? folder : "", name);
+    FILE* file = folder ? fopen(path, "rb") : NULL;
+    if (!file)
+    {
+        return false;
+    }
+    long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    Require(size > 0 && fseek(file, 0, SEEK_SET) == 0, path);
+    m->size = (size_t)size;
+    m->bytes = knAllocate(NULL, m->size, 1);
+    Require(m->bytes && fread(m->bytes, 1, m->size, file) == m->size, path);
+    fclose(file);
+    Require(knCreateAssetInPlace(&m->asset, m->bytes, m->size, NULL) == kn_success, path);
+    Require(knCreateModel(&m->model, m->asset, NULL) == kn_success, path);
+    return true;
+}
+
 TestModel OpenDemoModel(const char* name)
 {
-    return OpenDemoModelWithModes(name, 0);
+    knInitPredicates();
+    TestModel shared = {0};
+    return OpenShared(name, &shared) ? shared : OpenDemoModelWithModes(name, 0);
 }
 
 TestModel OpenOffModel(const char* name, const char* text)
