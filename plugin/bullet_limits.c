@@ -1,89 +1,60 @@
 // SPDX-License-Identifier: Zlib
 #include "knap/world_break.h"
 
-#include <math.h>
 #include <stddef.h>
-#include <string.h>
+
+#define ROW(key, type, standard, lowest, highest, unit, meaning)                                   \
+    {                                                                                              \
+#key, offsetof(knBreakLimits, key), type, standard, lowest, highest, unit, meaning         \
+    }
+#define MANY (1 << 20)
+#define HUGE 9007199254740992.0 // 2^53
+
+static const knSetting rows[] = {
+    ROW(isOff, kn_settingSwitch, 0, 0, 1, "", "nothing breaks by itself"),
+    ROW(worldPieces, kn_settingCount, 2000, 0, MANY, "", "no break begins when there are as many"),
+    ROW(familyPieces, kn_settingCount, 200, 0, MANY, "", "the same for one object"),
+    ROW(eventPieces, kn_settingCount, 20, 2, 1024, "", "pieces of one break, about"),
+    ROW(breaksPerStep, kn_settingCount, 16, 0, MANY, "", "tried in a step, the hardest hits first"),
+    ROW(pendingBreaks, kn_settingCount, 64, 0, 4096, "",
+        "hits that wait for their turn when the budget is spent; the hardest stay"),
+    ROW(workPerStep, kn_settingWhole, 0, 0, HUGE, "units",
+        "of stress, cracks, cuts and bodies in a step, then the next goes on; 0: any"),
+    ROW(secondsPerStep, kn_settingDouble, 0, 0, 60, "s",
+        "the same by the clock, not the same on every machine; 0: any"),
+    ROW(bodiesPerStep, kn_settingCount, 0, 0, MANY, "",
+        "bodies of pieces made in a step, about; 0: any"),
+    ROW(minVolumeShare, kn_settingDouble, 1e-3, 0, 0.5, "",
+        "of the object's volume; smaller pieces get no body"),
+    ROW(minSize, kn_settingFloat, 0, 0, 1e6, "m", "longest side; smaller pieces get no body"),
+    ROW(minApproach, kn_settingFloat, 0.2, 0, 1e6, "m/s", "slower contacts are steady loads"),
+    ROW(steadyLoad, kn_settingFloat, 200, 0, 1e12, "", "times its weight; less breaks nothing"),
+    ROW(debrisShare, kn_settingDouble, 0.01, 0, 1, "",
+        "of the object's volume; smaller bodies are debris"),
+    ROW(debrisLifetime, kn_settingFloat, 0, 0, 1e9, "s", "then debris is taken out; 0: never"),
+    ROW(debrisFade, kn_settingFloat, 1, 0, 1e9, "s", "at the end of its life in which it fades"),
+    ROW(freezeAfter, kn_settingFloat, 0, 0, 1e9, "s",
+        "at rest, then debris becomes static; 0: never"),
+    ROW(seed, kn_settingWhole, 1, 0, HUGE, "", "of flaws and crack faces")};
+
+const knSettingTable* knBreakSettings(void)
+{
+    static const knSettingTable table = {"break", rows, sizeof rows / sizeof rows[0]};
+    return &table;
+}
 
 knBreakLimits knDefaultBreakLimits(void)
 {
-    return (knBreakLimits){.size = sizeof(knBreakLimits),
-                           .worldPieces = 2000,
-                           .familyPieces = 200,
-                           .eventPieces = 20,
-                           .breaksPerStep = 16,
-                           .minVolumeShare = 1e-3,
-                           .minApproach = 0.2f,
-                           .steadyLoad = 200.0f,
-                           .debrisShare = 0.01,
-                           .debrisFade = 1.0f,
-                           .seed = 1};
+    knBreakLimits limits = {.size = sizeof(knBreakLimits)};
+    knSettings_Reset(knBreakSettings(), &limits);
+    return limits;
 }
 
-typedef enum FieldType
+knResult knValidateBreakLimits(const knBreakLimits* limits)
 {
-    fieldCount, // uint32_t
-    fieldFloat,
-    fieldDouble
-} FieldType;
-
-typedef struct Field
-{
-    const char* name;
-    size_t offset;
-    FieldType type;
-    double lowest, highest;
-} Field;
-
-#define FIELD(name, type, lowest, highest)                                                         \
-    {                                                                                              \
-#name, offsetof(knBreakLimits, name), type, lowest, highest                                \
-    }
-
-// workPerStep and seed may be anything
-static const Field fields[] = {
-    FIELD(worldPieces, fieldCount, 0, 1 << 20), FIELD(familyPieces, fieldCount, 0, 1 << 20),
-    FIELD(eventPieces, fieldCount, 2, 1024),    FIELD(breaksPerStep, fieldCount, 0, 1 << 20),
-    FIELD(secondsPerStep, fieldDouble, 0, 60),  FIELD(bodiesPerStep, fieldCount, 0, 1 << 20),
-    FIELD(minVolumeShare, fieldDouble, 0, 0.5), FIELD(minSize, fieldFloat, 0, 1e6),
-    FIELD(minApproach, fieldFloat, 0, 1e6),     FIELD(steadyLoad, fieldFloat, 0, 1e12),
-    FIELD(debrisShare, fieldDouble, 0, 1),      FIELD(debrisLifetime, fieldFloat, 0, 1e9),
-    FIELD(debrisFade, fieldFloat, 0, 1e9),      FIELD(freezeAfter, fieldFloat, 0, 1e9)};
-
-static double ValueOf(const knBreakLimits* limits, const Field* field)
-{
-    const char* at = (const char*)limits + field->offset;
-    uint32_t count = 0;
-    float single = 0.0f;
-    double value = 0.0;
-    switch (field->type)
-    {
-    case fieldCount:
-        memcpy(&count, at, sizeof count);
-        return (double)count;
-    case fieldFloat:
-        memcpy(&single, at, sizeof single);
-        return (double)single;
-    default:
-        memcpy(&value, at, sizeof value);
-        return value;
-    }
-}
-
-knResult knValidateBreakLimits(const knBreakLimits* l)
-{
-    if (!l || l->size != sizeof(knBreakLimits))
+    if (!limits || limits->size != sizeof(knBreakLimits))
     {
         return knFail(kn_errorArgument, "break limits: begin with knDefaultBreakLimits");
     }
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i)
-    {
-        double value = ValueOf(l, &fields[i]);
-        if (!(value >= fields[i].lowest && value <= fields[i].highest))
-        {
-            return knFail(kn_errorArgument, "%s is %g, from %g to %g makes sense", fields[i].name,
-                          value, fields[i].lowest, fields[i].highest);
-        }
-    }
-    return kn_success;
+    return knValidateSettings(knBreakSettings(), limits);
 }

@@ -9,30 +9,30 @@
 // both sides, so that a ball that smashes a plate flies on, slower.
 
 #include "knap/breaking.h"
+#include "knap/setting.h"
 #include "knap/world.h"
 
+// What each one means, its default and its range stand in one table: knBreakSettings.
 typedef struct knBreakLimits
 {
-    size_t size;            // of this struct
-    bool isOff;             // nothing breaks by itself
-    uint32_t worldPieces;   // no break begins when there are as many
-    uint32_t familyPieces;  // the same for one object
-    uint32_t eventPieces;   // about, of one break
-    uint32_t breaksPerStep; // tried in a step, the hardest hits first
-    uint64_t workPerStep;  // units of cracking and cutting in a step, then the next goes on; 0: any
-    double secondsPerStep; // the same by the clock, not the same on every machine; 0: any
-    uint32_t bodiesPerStep; // bodies of pieces made in a step; 0: any
-    double minVolumeShare;  // of the object; smaller pieces get no body
-    float minSize;          // m, the longest side; smaller pieces get no body
-    float minApproach;      // m/s; slower contacts are steady loads
-    float steadyLoad;       // times its weight; less than that breaks nothing
-    double debrisShare;   // of the object's volume; smaller bodies are debris, and can be taken out
-    float debrisLifetime; // s; then debris is taken out; 0: never
-    float debrisFade;     // s at the end of its life in which it fades
-    float freezeAfter;    // s at rest; then debris becomes static; 0: never
+    size_t size; // of this struct
+    bool isOff;
+    uint32_t worldPieces, familyPieces, eventPieces;
+    uint32_t breaksPerStep;
+    uint32_t pendingBreaks;
+    uint64_t workPerStep;
+    double secondsPerStep; // s
+    uint32_t bodiesPerStep;
+    double minVolumeShare;
+    float minSize;     // m
+    float minApproach; // m/s
+    float steadyLoad;
+    double debrisShare;
+    float debrisLifetime, debrisFade, freezeAfter; // s
     uint64_t seed;
 } knBreakLimits;
 
+KN_API const knSettingTable* knBreakSettings(void);
 KN_API knBreakLimits knDefaultBreakLimits(void);
 
 // Names the field, the value and the range.
