@@ -20,7 +20,7 @@ foreach(part IN LISTS parts)
 endforeach()
 target_link_libraries(knap_shared PRIVATE
     -Wl,--whole-archive ${archives} -Wl,--no-whole-archive -Wl,--exclude-libs,libstdc++.a
-    knap_flags PkgConfig::XXHASH ${BULLET_LINK_LIBRARIES} Threads::Threads m)
+    knap_flags PkgConfig::XXHASH PkgConfig::INIH ${BULLET_LINK_LIBRARIES} Threads::Threads m)
 target_include_directories(knap_shared INTERFACE $<INSTALL_INTERFACE:include>)
 
 include(CMakePackageConfigHelpers)
@@ -36,7 +36,7 @@ Description: @PROJECT_DESCRIPTION@
 Version: @PROJECT_VERSION@
 Cflags: -I\${prefix}/include
 Libs: -L\${prefix}/lib -lknap
-Requires.private: libxxhash bullet
+Requires.private: libxxhash inih bullet
 ")
 install(FILES ${CMAKE_BINARY_DIR}/knap.pc DESTINATION lib/pkgconfig)
 install(FILES LICENSE DESTINATION share/doc/knap)

@@ -15,23 +15,29 @@ static const knMaterial presets[] = {
     {"plaster", 1150.0, 4.5e9, 0.22, 3e6, 5.0, 3.6e-4, 0.6, 0.15},
 };
 
-typedef struct Field
-{
-    const char* name;
-    size_t offset;
-    double lower, upper;
-} Field;
+#define ROW(key, standard, lowest, highest, unit, meaning)                                         \
+    {                                                                                              \
+#key, offsetof(knMaterial, key), kn_settingDouble, standard, lowest, highest, unit,        \
+            meaning                                                                                \
+    }
 
-static const Field fields[] = {
-    {"density", offsetof(knMaterial, density), 1.0, 1e5},
-    {"youngsModulus", offsetof(knMaterial, youngsModulus), 1e3, 1e13},
-    {"poissonRatio", offsetof(knMaterial, poissonRatio), 0.0, 0.49},
-    {"tensileStrength", offsetof(knMaterial, tensileStrength), 1.0, 1e12},
-    {"fractureEnergy", offsetof(knMaterial, fractureEnergy), 1e-6, 1e9},
-    {"contactTime", offsetof(knMaterial, contactTime), 1e-6, 1.0},
-    {"friction", offsetof(knMaterial, friction), 0.0, 10.0},
-    {"restitution", offsetof(knMaterial, restitution), 0.0, 1.0},
+// the defaults are those of ceramic, the first preset
+static const knSetting rows[] = {
+    ROW(density, 2400, 1, 1e5, "kg/m^3", "of the uncooked mesh; a cooked one has its mass"),
+    ROW(youngsModulus, 65e9, 1e3, 1e13, "Pa", "stiffness: stiffer things crack at shorter hits"),
+    ROW(poissonRatio, 0.22, 0, 0.49, "", "sideways share of a strain"),
+    ROW(tensileStrength, 50e6, 1, 1e12, "Pa", "largest tension that it bears"),
+    ROW(fractureEnergy, 22, 1e-6, 1e9, "J/m^2", "of crack, both faces: more of it, fewer pieces"),
+    ROW(contactTime, 1.2e-4, 1e-6, 1, "s", "that a hit lasts, where the impact does not say"),
+    ROW(friction, 0.5, 0, 10, "", "for definitions of bodies; a body has its own"),
+    ROW(restitution, 0.3, 0, 1, "", "the same"),
 };
+
+const knSettingTable* knMaterialSettings(void)
+{
+    static const knSettingTable table = {"material", rows, sizeof rows / sizeof rows[0]};
+    return &table;
+}
 
 int knMaterialPresetCount(void)
 {
@@ -61,17 +67,7 @@ knResult knValidateMaterial(const knMaterial* material)
     {
         return knFail(kn_errorArgument, "the material is null: take a preset");
     }
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i)
-    {
-        double value;
-        memcpy(&value, (const char*)material + fields[i].offset, sizeof value);
-        if (!(value >= fields[i].lower && value <= fields[i].upper))
-        {
-            return knFail(kn_errorArgument, "material.%s is %g: it must be from %g to %g",
-                          fields[i].name, value, fields[i].lower, fields[i].upper);
-        }
-    }
-    return kn_success;
+    return knValidateSettings(knMaterialSettings(), material);
 }
 
 double knHertzContactTime(const knMaterial* a, const knMaterial* b, double mass, double radius,

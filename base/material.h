@@ -3,7 +3,7 @@
 
 // Materials by name: how heavy, how stiff, how strong, how tough.
 
-#include "knap/result.h"
+#include "knap/setting.h"
 
 #define KN_MAX_NAME 32 // bytes, the terminating zero included
 
@@ -20,6 +20,9 @@ typedef struct knMaterial
     double friction;
     double restitution;
 } knMaterial;
+
+// What each number means, its range, and the values of ceramic.
+KN_API const knSettingTable* knMaterialSettings(void);
 
 KN_API int knMaterialPresetCount(void);
 

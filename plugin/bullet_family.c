@@ -117,7 +117,7 @@ knResult knWorld_CreateFamily(knWorld* w, const knBodyDef* def, const knFamilyDe
     }
     knWorldFamily* made = item;
     const knAsset* asset = knModel_Asset(familyDef->model);
-    const knMaterial* material = knFindMaterialPreset(knAsset_Info(asset)->material);
+    const knMaterial* material = knWorld_FindMaterial(w, knAsset_Info(asset)->material);
     knAnchors anchors = {0};
     made->family = family;
     made->material = *(material ? material : knMaterialPreset(0));

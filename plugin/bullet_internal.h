@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bullet_port.h"
-#include "knap/world_break.h"
+#include "knap/config.h"
 
 #define KN_TAG_SHIFT 20 // of a world's tag in an id's index
 
@@ -114,6 +114,8 @@ struct knWorld
     double stepTime;
     knPairsCounters lastPairs;
     knWorldBreaks breaks;
+    knMaterial materials[KN_CONFIG_MATERIALS]; // of a config, before the presets
+    uint32_t materialCount;
 };
 
 // Ids carry the world's tag; pools do not know it.
@@ -123,6 +125,9 @@ knId knWorld_Untagged(const knWorld* world, knId id); // null when it is of anot
 // Null, and kn_errorHandle in the last message, when there is none.
 knBody* knWorld_GetBody(const knWorld* world, knBodyId id);
 knWorldFamily* knWorld_GetFamily(const knWorld* world, knFamilyId id);
+
+// By the name that an asset gives; null when there is none.
+const knMaterial* knWorld_FindMaterial(const knWorld* world, const char* name);
 
 // Grows by doubling; between steps only.
 knResult knWorld_ReserveSlot(knPool* pool);

@@ -8,14 +8,13 @@
 
 knWorldDef knDefaultWorldDef(void)
 {
-    return (knWorldDef){.size = sizeof(knWorldDef),
-                        .gravity = {0.0f, -9.81f, 0.0f},
-                        .limits = knDefaultContactLimits(),
-                        .separationSpeed = 2.0f,
-                        .slop = 0.0f,
-                        .solverIterations = 10,
-                        .bodyCapacity = 64,
-                        .pairCapacity = 256};
+    knWorldDef def = {.size = sizeof(knWorldDef),
+                      .gravity = {0.0f, -9.81f, 0.0f},
+                      .limits = knDefaultContactLimits(),
+                      .bodyCapacity = 64,
+                      .pairCapacity = 256};
+    knSettings_Reset(knWorldSettings(), &def);
+    return def;
 }
 
 knResult knValidateWorldDef(const knWorldDef* def)
@@ -28,25 +27,12 @@ knResult knValidateWorldDef(const knWorldDef* def)
     {
         return knFail(kn_errorArgument, "gravity is not finite");
     }
-    if (!(def->separationSpeed > 0.0f && def->separationSpeed < 1e6f))
-    {
-        return knFail(kn_errorArgument, "separationSpeed is %g, above 0 to 1e6 makes sense",
-                      (double)def->separationSpeed);
-    }
-    if (!(def->slop >= 0.0f && def->slop < 1.0f))
-    {
-        return knFail(kn_errorArgument, "slop is %g, from 0 to 1 makes sense", (double)def->slop);
-    }
-    if (def->solverIterations < 1 || def->solverIterations > 1000)
-    {
-        return knFail(kn_errorArgument, "solverIterations is %d, from 1 to 1000 makes sense",
-                      def->solverIterations);
-    }
     if (def->tag >= MAX_TAG)
     {
         return knFail(kn_errorArgument, "tag is %u, below %u it must be", def->tag, MAX_TAG);
     }
-    knResult result = knValidateContactLimits(&def->limits);
+    knResult result = knValidateSettings(knWorldSettings(), def);
+    result = result == kn_success ? knValidateContactLimits(&def->limits) : result;
     return result == kn_success ? knCheckTaskHooks(def->tasks) : result;
 }
 

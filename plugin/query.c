@@ -5,41 +5,6 @@
 
 #define LANES 8
 
-knContactLimits knDefaultContactLimits(void)
-{
-    return (knContactLimits){.size = sizeof(knContactLimits),
-                             .contacts = 8,
-                             .maxContacts = 64,
-                             .growth = 1,
-                             .decay = 30,
-                             .epsilon = 0.002f,
-                             .margin = 0.002f,
-                             .edgeContacts = 4};
-}
-
-knResult knValidateContactLimits(const knContactLimits* limits)
-{
-    if (!limits || limits->size != sizeof(knContactLimits))
-    {
-        return knFail(kn_errorArgument, "contact limits: begin with knDefaultContactLimits");
-    }
-    if (limits->contacts < 1 || limits->contacts > limits->maxContacts ||
-        limits->maxContacts > 65536)
-    {
-        return knFail(kn_errorArgument,
-                      "contacts is %u and maxContacts %u: 1 <= contacts <= "
-                      "maxContacts <= 65536",
-                      limits->contacts, limits->maxContacts);
-    }
-    if (!(limits->epsilon >= 0.0f && limits->epsilon <= 1.0f) ||
-        !(limits->margin >= 0.0f && limits->margin <= 1.0f))
-    {
-        return knFail(kn_errorArgument, "epsilon is %g and margin %g: shares from 0 to 1",
-                      (double)limits->epsilon, (double)limits->margin);
-    }
-    return kn_success;
-}
-
 static uint32_t PointCount(const knQueryPiece* piece)
 {
     return knSphereForest_Fragment(&piece->family->forest, piece->fragment).pointCount;

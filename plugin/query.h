@@ -12,8 +12,10 @@
 
 #include "knap/contact.h"
 #include "knap/family.h"
+#include "knap/setting.h"
 
-// All limits of contact selection. Shares are of the smaller piece's radius.
+// All limits of contact selection. Shares are of the smaller piece's radius. Defaults, ranges and
+// meanings stand in one table: knContactSettings.
 typedef struct knContactLimits
 {
     size_t size;           // of this struct
@@ -27,6 +29,7 @@ typedef struct knContactLimits
     bool full;             // no selection: every point in contact
 } knContactLimits;
 
+KN_API const knSettingTable* knContactSettings(void);
 KN_API knContactLimits knDefaultContactLimits(void);
 
 // Names the field, the value and the range.

@@ -31,6 +31,8 @@ typedef struct knWorldDef
     uint32_t tag; // below 4096, part of every id: worlds with different tags refuse each other's
 } knWorldDef;
 
+// The fields that a game tunes.
+KN_API const knSettingTable* knWorldSettings(void);
 KN_API knWorldDef knDefaultWorldDef(void);
 
 // Names the field, the value and the range.

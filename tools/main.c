@@ -24,6 +24,7 @@ static const Command commands[] = {
     {"field", knCommandField, "draw the distance field of a cooked asset beside the truth"},
     {"break", knCommandBreak, "hit a cooked asset and write its pieces"},
     {"selfcollide", knCommandSelfcollide, "find the triangles of a surface that meet"},
+    {"config", knCommandConfig, "print a config file with every key, or check one"},
     {"ccd", knCommandCcd, "run continuous collision tests from a file"},
 };
 
