@@ -13,7 +13,7 @@ extern "C"
 #endif
 
 // Sanitizers are slow: the same scenes, fewer steps.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KN_TEST_SLOW 1
 #else
 #define KN_TEST_SLOW 0
