@@ -99,6 +99,8 @@ typedef struct knBvhKernels
     void (*meetBlocks)(const knBvhBlock* a, const knBvhBlock* b, const knBvhNode* aNode,
                        const knBvhNode* bNode, knPairSink* sink);
     void (*meetBlockItself)(const knBvhBlock* a, int count, knPairSink* sink);
+    // lane i of the one with lane i of the other, boxes known to overlap
+    void (*meetPairs)(const knBvhBlock* a, const knBvhBlock* b, int count, knPairSink* sink);
     // fetches positions and gives the leaf its box; returns how many triangles are not finite
     uint32_t (*refitBlock)(knBvhBlock* block, const knVec3* positions, knBvhNode* leaf);
     // bit mask of the directions along which every normal of the block goes
@@ -108,6 +110,9 @@ typedef struct knBvhKernels
 extern const knBvhKernels knScalarBvhKernels;
 extern const knBvhKernels knSseBvhKernels;
 extern const knBvhKernels knAvx2BvhKernels;
+
+// Null when this machine has not what was asked for.
+const knBvhKernels* knChooseKernels(knInstructionSet set);
 
 // A directed edge of the boundary of a set of triangles.
 typedef struct knHalfEdge
@@ -365,6 +370,9 @@ struct knBvhQuery
     const knBvhScene* scene; // while it runs
     knBvhQueryDef def;
 };
+
+// An empty sink for coordinates of at most that size.
+void knResetSink(knPairSink* sink, float size, uint32_t sabotage, bool skipAdjacent);
 
 // The exact test, and the key when the pair is to be reported.
 void knMeetLanes(const knBvhBlock* a, int aLane, const knBvhBlock* b, int bLane, knPairSink* sink);

@@ -7,6 +7,7 @@
 const knBvhKernels knAvx2BvhKernels = {
     .meetBlocks = MeetBlocks,
     .meetBlockItself = MeetBlockItself,
+    .meetPairs = MeetPairs,
     .refitBlock = RefitBlock,
     .findNormals = FindNormals,
 };

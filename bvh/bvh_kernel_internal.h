@@ -220,6 +220,55 @@ static void MeetBlockItself(const knBvhBlock* a, int count, knPairSink* sink)
     }
 }
 
+// Corners that both triangles of a lane name.
+static inline void FindSharedCorners(const knBvhBlock* a, const knBvhBlock* b, LaneMask aShared[3],
+                                     LaneMask bShared[3])
+{
+    LaneMask same[3][3]; // corner of a, of b
+    for (int i = 0; i < 3; ++i)
+    {
+        for (int k = 0; k < 3; ++k)
+        {
+            same[i][k] = SameVertices8(a->vertex[i], b->vertex[k]);
+        }
+        aShared[i] = Or8(Or8(same[i][0], same[i][1]), same[i][2]);
+    }
+    for (int k = 0; k < 3; ++k)
+    {
+        bShared[k] = Or8(Or8(same[0][k], same[1][k]), same[2][k]);
+    }
+}
+
+static void MeetPairs(const knBvhBlock* a, const knBvhBlock* b, int count, knPairSink* sink)
+{
+    LaneMask aShared[3], bShared[3];
+    FindSharedCorners(a, b, aShared, bShared);
+    uint32_t lanes = (1u << count) - 1;
+    if (sink->skipAdjacent)
+    {
+        lanes &= ~Bits8(Or8(Or8(aShared[0], aShared[1]), aShared[2]));
+    }
+    sink->funnel.boxPairs += (uint64_t)__builtin_popcount(lanes);
+    if (!lanes)
+    {
+        return;
+    }
+    Triangles8 ta, tb;
+    Planes8 planes;
+    LoadTriangles(a, &ta);
+    LoadTriangles(b, &tb);
+    uint32_t duplicate = Bits8(And8(And8(aShared[0], aShared[1]), aShared[2]));
+    MakePlanes(&tb.corners, &planes);
+    uint32_t parted = FindParted(&planes, &tb.corners, &ta.corners, aShared, sink);
+    MakePlanes(&ta.corners, &planes);
+    parted |= FindParted(&planes, &ta.corners, &tb.corners, bShared, sink);
+    for (uint32_t left = lanes & (~parted | duplicate); left; left &= left - 1)
+    {
+        int lane = __builtin_ctz(left);
+        knMeetLanes(a, lane, b, lane, sink);
+    }
+}
+
 static void GatherLanes(knBvhBlock* block, const knVec3* positions, int count)
 {
     for (int corner = 0; corner < 3; ++corner)

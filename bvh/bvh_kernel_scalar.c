@@ -4,6 +4,7 @@
 const knBvhKernels knScalarBvhKernels = {
     .meetBlocks = MeetBlocks,
     .meetBlockItself = MeetBlockItself,
+    .meetPairs = MeetPairs,
     .refitBlock = RefitBlock,
     .findNormals = FindNormals,
 };

@@ -7,6 +7,7 @@
 const knBvhKernels knSseBvhKernels = {
     .meetBlocks = MeetBlocks,
     .meetBlockItself = MeetBlockItself,
+    .meetPairs = MeetPairs,
     .refitBlock = RefitBlock,
     .findNormals = FindNormals,
 };

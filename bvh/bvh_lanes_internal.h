@@ -76,6 +76,12 @@ static inline LaneMask SameVertex8(const uint32_t* p, uint32_t vertex)
     return _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, _mm256_set1_epi32((int)vertex)));
 }
 
+static inline LaneMask SameVertices8(const uint32_t* p, const uint32_t* q)
+{
+    __m256i a = _mm256_loadu_si256((const __m256i*)p), b = _mm256_loadu_si256((const __m256i*)q);
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b));
+}
+
 static inline LaneMask And8(LaneMask a, LaneMask b)
 {
     return _mm256_and_ps(a, b);
@@ -172,6 +178,15 @@ static inline LaneMask SameVertex8(const uint32_t* p, uint32_t vertex)
     __m128i high = _mm_loadu_si128((const __m128i*)(p + 4));
     return (Lanes){_mm_castsi128_ps(_mm_cmpeq_epi32(low, v)),
                    _mm_castsi128_ps(_mm_cmpeq_epi32(high, v))};
+}
+
+static inline LaneMask SameVertices8(const uint32_t* p, const uint32_t* q)
+{
+    __m128i low =
+        _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i*)p), _mm_loadu_si128((const __m128i*)q));
+    __m128i high = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i*)(p + 4)),
+                                   _mm_loadu_si128((const __m128i*)(q + 4)));
+    return (Lanes){_mm_castsi128_ps(low), _mm_castsi128_ps(high)};
 }
 
 static inline LaneMask And8(LaneMask a, LaneMask b)
@@ -288,6 +303,11 @@ static inline LaneMask LessEqual8(Lanes a, Lanes b)
 static inline LaneMask SameVertex8(const uint32_t* p, uint32_t vertex)
 {
     KN_EACH_BIT(p[i] == vertex);
+}
+
+static inline LaneMask SameVertices8(const uint32_t* p, const uint32_t* q)
+{
+    KN_EACH_BIT(p[i] == q[i]);
 }
 
 static inline LaneMask And8(LaneMask a, LaneMask b)

@@ -212,6 +212,18 @@ static void SplitTasks(knBvhQuery* q)
     }
 }
 
+void knResetSink(knPairSink* sink, float size, uint32_t sabotage, bool skipAdjacent)
+{
+    bool isSabotaged = (sabotage & kn_sabotageFloatBound) != 0;
+    sink->count = 0;
+    memset(&sink->funnel, 0, sizeof sink->funnel);
+    sink->filterScale = isSabotaged ? 0.0f : FILTER_ERROR * 0x1p-24f;
+    // a product that underflows is off by 2^-150 at most, times a distance of twice the size
+    sink->filterFloor = isSabotaged ? 0.0f : 0x1p-120f * (1.0f + 2.0f * size);
+    sink->sabotage = sabotage;
+    sink->skipAdjacent = skipAdjacent;
+}
+
 static void ResetSinks(knBvhQuery* q, int workerCount)
 {
     const knBvhScene* s = q->scene;
@@ -221,17 +233,9 @@ static void ResetSinks(knBvhQuery* q, int workerCount)
     {
         size = fmaxf(size, fmaxf(fabsf(root->lower[axis]), fabsf(root->upper[axis])));
     }
-    bool isSabotaged = (s->sabotage & kn_sabotageFloatBound) != 0;
     for (int i = 0; i < workerCount; ++i)
     {
-        knPairSink* sink = &q->sinks[i];
-        sink->count = 0;
-        memset(&sink->funnel, 0, sizeof sink->funnel);
-        sink->filterScale = isSabotaged ? 0.0f : FILTER_ERROR * 0x1p-24f;
-        // a product that underflows is off by 2^-150 at most, times a distance of twice the size
-        sink->filterFloor = isSabotaged ? 0.0f : 0x1p-120f * (1.0f + 2.0f * size);
-        sink->sabotage = s->sabotage;
-        sink->skipAdjacent = q->def.skipAdjacent;
+        knResetSink(&q->sinks[i], size, s->sabotage, q->def.skipAdjacent);
     }
 }
 

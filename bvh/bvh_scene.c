@@ -48,8 +48,7 @@ static knResult CheckDef(const knBvhSceneDef* def)
     return kn_success;
 }
 
-// Null when this machine has not what was asked for.
-static const knBvhKernels* ChooseKernels(knInstructionSet set)
+const knBvhKernels* knChooseKernels(knInstructionSet set)
 {
     const knBvhKernels* best = &knScalarBvhKernels;
 #if defined(__SSE2__)
@@ -75,7 +74,7 @@ static const knBvhKernels* ChooseKernels(knInstructionSet set)
 static knResult InitScene(knBvhScene* s, const knBvhSceneDef* def)
 {
     s->def = *def;
-    s->kernels = ChooseKernels(def->instructions);
+    s->kernels = knChooseKernels(def->instructions);
     if (!s->kernels)
     {
         return knFail(kn_errorArgument, "this processor lacks the instructions asked for; use "
