@@ -23,6 +23,16 @@ static knBodyDef ObjectAt(float x, float y, float z)
     return def;
 }
 
+// How finely things break, about as in the paper: an object ends in a handful of pieces, splinters
+// below a share of it are not worth a body, and what only bumps does not break on.
+static void Coarsen(knConfig* config, uint32_t eventPieces, uint32_t familyPieces, double share)
+{
+    config->breaking.eventPieces = eventPieces;
+    config->breaking.familyPieces = familyPieces;
+    config->breaking.minVolumeShare = share;
+    config->breaking.minApproach = 1.0f;
+}
+
 // ---- plates: four on a shelf, balls fall on them
 
 static knResult BuildPlates(knStage* stage)
@@ -49,7 +59,13 @@ static knResult ScriptPlates(knStage* stage)
     uint32_t ball = stage->step / 25;
     float x = -0.435f + 0.29f * (float)(ball % 4) + knRandom_Range(&stage->random, -0.05f, 0.05f);
     float z = knRandom_Range(&stage->random, -0.05f, 0.05f);
-    return knStage_AddBall(stage, knMakeVec3(x, 1.0f, z), 0.03f, knMakeVec3(0.0f, -1.0f, 0.0f));
+    return knStage_AddBall(stage, knMakeVec3(x, 1.0f, z), 0.03f, knMakeVec3(0.0f, -1.0f, 0.0f),
+                           NULL);
+}
+
+static void TunePlates(knConfig* config)
+{
+    Coarsen(config, 8, 8, 4e-3);
 }
 
 static const knScene plates = {
@@ -57,10 +73,11 @@ static const knScene plates = {
     .title = "four plates on a shelf; balls fall on them",
     .dt = 0.030f,
     .steps = 300,
-    .models = {"plate", "shelf"},
+    .models = {{"plate", "ceramic"}, {"shelf", NULL}},
     .eye = {0.75f, 1.15f, 1.45f},
     .target = {0.0f, 0.36f, 0.0f},
     .reach = 1.1f,
+    .tune = TunePlates,
     .build = BuildPlates,
     .script = ScriptPlates,
 };
@@ -107,15 +124,21 @@ static knResult ScriptBunnies(knStage* stage)
     return moment == 56 ? knWorld_Drop(stage->world) : kn_success;
 }
 
+static void TuneBunnies(knConfig* config)
+{
+    Coarsen(config, 4, 4, 1e-2);
+}
+
 static const knScene bunnies = {
     .name = "bunnies",
     .title = "five bunnies to pick up, throw and smash",
     .dt = 0.015f,
     .steps = 500,
-    .models = {"bunny"},
+    .models = {{"bunny", "ceramic"}},
     .eye = {0.35f, 0.55f, 1.1f},
     .target = {0.0f, 0.12f, 0.0f},
     .reach = 0.9f,
+    .tune = TuneBunnies,
     .build = BuildBunnies,
     .script = ScriptBunnies,
 };
@@ -149,15 +172,21 @@ static knResult ScriptDrop(knStage* stage)
     return drop ? DropBatch(stage, 3.0f) : kn_success;
 }
 
+static void TuneDrop(knConfig* config)
+{
+    Coarsen(config, 5, 5, 1e-2);
+}
+
 static const knScene dropBunnies = {
     .name = "drop-bunnies",
     .title = "27 bunnies fall in three batches",
     .dt = 0.005f,
     .steps = 600,
-    .models = {"bunny"},
+    .models = {{"bunny", "ceramic"}},
     .eye = {0.8f, 0.75f, 1.15f},
     .target = {0.0f, 0.12f, 0.0f},
     .reach = 1.0f,
+    .tune = TuneDrop,
     .build = BuildDrop,
     .script = ScriptDrop,
 };
@@ -179,15 +208,21 @@ static knResult BuildBricks(knStage* stage)
     return result;
 }
 
+static void TuneBricks(knConfig* config)
+{
+    Coarsen(config, 4, 4, 1e-2);
+}
+
 static const knScene bricks = {
     .name = "bricks",
     .title = "32 bricks crash on the ground",
     .dt = 0.030f,
     .steps = 150,
-    .models = {"brick"},
+    .models = {{"brick", "brick"}},
     .eye = {1.5f, 1.2f, 2.1f},
     .target = {0.0f, 0.3f, 0.0f},
     .reach = 1.8f,
+    .tune = TuneBricks,
     .build = BuildBricks,
 };
 
@@ -201,16 +236,65 @@ static knResult BuildPiggy(knStage* stage)
     return result == kn_success ? knStage_AddObject(stage, "piggy", &def, NULL) : result;
 }
 
+static void TunePiggy(knConfig* config)
+{
+    Coarsen(config, 8, 14, 4e-3);
+}
+
 static const knScene piggy = {
     .name = "piggy",
     .title = "a piggy bank falls",
     .dt = 0.015f,
     .steps = 200,
-    .models = {"piggy"},
+    .models = {{"piggy", "ceramic"}},
     .eye = {0.45f, 0.5f, 0.75f},
     .target = {0.0f, 0.08f, 0.0f},
     .reach = 0.7f,
+    .tune = TunePiggy,
     .build = BuildPiggy,
 };
 
-const knScene* const knScenes[] = {&plates, &bunnies, &dropBunnies, &bricks, &piggy, NULL};
+// ---- wall: held by its foot, and a wrecking ball on a chain
+
+#define BALL_LENGTH 1.6f // m of chain
+
+static knResult BuildWall(knStage* stage)
+{
+    knResult result = AddFloor(stage);
+    knBodyDef wall = ObjectAt(0.0f, 0.0f, 0.0f);
+    wall.kind = kn_bodyStatic; // its foot is anchored; what breaks off falls
+    result = result == kn_success ? knStage_AddObject(stage, "wall", &wall, NULL) : result;
+    // drawn back, and let go
+    const float angle = 1.1f;
+    knVec3 pivot = {0.15f, 0.55f + BALL_LENGTH, 0.22f};
+    knVec3 ball = {pivot.x, pivot.y - BALL_LENGTH * cosf(angle),
+                   pivot.z + BALL_LENGTH * sinf(angle)};
+    knBodyId body;
+    knJointId joint;
+    result = result == kn_success
+                 ? knStage_AddBall(stage, ball, 0.12f, knMakeVec3(0.0f, 0.0f, 0.0f), &body)
+                 : result;
+    return result == kn_success
+               ? knWorld_CreatePointJoint(stage->world, body, (knBodyId){0}, pivot, &joint)
+               : result;
+}
+
+static void TuneWall(knConfig* config)
+{
+    Coarsen(config, 16, 40, 2e-3);
+}
+
+static const knScene wall = {
+    .name = "wall",
+    .title = "a wall and a wrecking ball",
+    .dt = 0.015f,
+    .steps = 400,
+    .models = {{"wall", "brick"}},
+    .eye = {1.6f, 1.3f, 2.4f},
+    .target = {0.0f, 0.45f, 0.0f},
+    .reach = 2.0f,
+    .tune = TuneWall,
+    .build = BuildWall,
+};
+
+const knScene* const knScenes[] = {&plates, &bunnies, &dropBunnies, &bricks, &piggy, &wall, NULL};

@@ -44,8 +44,19 @@ const knScene* knFindScene(const char* name)
     return NULL;
 }
 
-static knResult LoadModel(knStage* stage, const char* folder, const char* name)
+knConfig knScene_Config(const knScene* scene)
 {
+    knConfig config = knDefaultConfig();
+    if (scene->tune)
+    {
+        scene->tune(&config);
+    }
+    return config;
+}
+
+static knResult LoadModel(knStage* stage, const char* folder, const knSceneModel* model)
+{
+    const char* name = model->name;
     knStageModel* m = &stage->models[stage->modelCount];
     char path[PATH_MAX];
     int length = snprintf(path, sizeof path, "%s/%s.knap", folder, name);
@@ -54,6 +65,7 @@ static knResult LoadModel(knStage* stage, const char* folder, const char* name)
         return knFail(kn_errorFile, "%s: the path is too long", name);
     }
     snprintf(m->name, sizeof m->name, "%s", name);
+    m->material = model->material;
     m->look = FindLook(name);
     stage->modelCount += 1; // whatever fails now is released with the stage
     knResult result = knLoadAsset(&m->asset, path, NULL);
@@ -64,11 +76,15 @@ static knResult FillStage(knStage* stage, const knStageDef* def)
 {
     const knScene* scene = def->scene;
     knResult result = kn_success;
-    for (int i = 0; result == kn_success && i < 4 && scene->models[i]; ++i)
+    for (int i = 0; result == kn_success && i < 4 && scene->models[i].name; ++i)
     {
-        result = LoadModel(stage, def->assetFolder, scene->models[i]);
+        result = LoadModel(stage, def->assetFolder, &scene->models[i]);
     }
-    result = result == kn_success ? knCreateWorld(&stage->world, &def->world, NULL) : result;
+    knWorldDef world = knDefaultWorldDef();
+    knConfig_FillWorldDef(&def->config, &world);
+    world.tasks = def->tasks;
+    result = result == kn_success ? knCreateWorld(&stage->world, &world, NULL) : result;
+    result = result == kn_success ? knWorld_ApplyConfig(stage->world, &def->config) : result;
     return result == kn_success ? scene->build(stage) : result;
 }
 
@@ -79,7 +95,8 @@ knResult knCreateStage(knStage** out, const knStageDef* def)
     {
         return kn_errorMemory;
     }
-    *stage = (knStage){.scene = def->scene, .random = knMakeRandom(def->seed)};
+    *stage =
+        (knStage){.scene = def->scene, .config = def->config, .random = knMakeRandom(def->seed)};
     knResult result = FillStage(stage, def);
     if (result != kn_success)
     {
@@ -117,20 +134,46 @@ knResult knStage_Step(knStage* stage)
     return result;
 }
 
-knResult knStage_AddObject(knStage* stage, const char* model, const knBodyDef* def, knBodyId* body)
+static const knStageModel* FindModel(const knStage* stage, const char* name)
 {
     for (uint32_t i = 0; i < stage->modelCount; ++i)
     {
-        if (strcmp(stage->models[i].name, model) == 0)
+        if (strcmp(stage->models[i].name, name) == 0)
         {
-            knFamilyDef family = knDefaultFamilyDef();
-            family.model = stage->models[i].model;
-            knFamilyId id;
-            knBodyId unwanted;
-            return knWorld_CreateFamily(stage->world, def, &family, &id, body ? body : &unwanted);
+            return &stage->models[i];
         }
     }
-    return knFail(kn_errorArgument, "the scene has no model '%s'", model);
+    return NULL;
+}
+
+knResult knStage_AddObject(knStage* stage, const char* name, const knBodyDef* def, knBodyId* body)
+{
+    const knStageModel* model = FindModel(stage, name);
+    if (!model)
+    {
+        return knFail(kn_errorArgument, "the scene has no model '%s'", name);
+    }
+    const knMaterial* material = knConfig_Material(&stage->config, model->material);
+    knFamilyDef family = knDefaultFamilyDef();
+    family.model = model->model;
+    family.density = material ? material->density : 0.0;
+    knFamilyId id;
+    knBodyId made;
+    knResult result = knWorld_CreateFamily(stage->world, def, &family, &id, &made);
+    if (result == kn_success && material)
+    {
+        result = knWorld_SetMaterial(stage->world, id, material);
+    }
+    knBodyPiece piece;
+    if (result == kn_success && knWorld_BodyPiece(stage->world, made, &piece) == kn_success)
+    {
+        stage->triangleCount += piece.mesh->triangleCount;
+    }
+    if (result == kn_success && body)
+    {
+        *body = made;
+    }
+    return result;
 }
 
 static knResult AddProp(knStage* stage, knProp prop)
@@ -143,17 +186,52 @@ static knResult AddProp(knStage* stage, knProp prop)
     return kn_success;
 }
 
-knResult knStage_AddBall(knStage* stage, knVec3 center, float radius, knVec3 velocity)
+knResult knStage_AddBall(knStage* stage, knVec3 center, float radius, knVec3 velocity,
+                         knBodyId* body)
 {
     knBodyDef def = knDefaultBodyDef();
     def.transform.position = center;
     def.velocity = velocity;
     def.density = 7800.0f; // steel
     def.noSleep = true;
-    knBodyId body;
-    knResult result = knWorld_CreateSphere(stage->world, &def, radius, &body);
-    knProp prop = {body, radius, {0.10f, 0.13f, 0.18f}};
+    def.rollingFriction = 0.02f * radius; // a length in Bullet
+    def.angularDamping = 0.3f;
+    knBodyId made;
+    knResult result = knWorld_CreateSphere(stage->world, &def, radius, &made);
+    if (result == kn_success && body)
+    {
+        *body = made;
+    }
+    knProp prop = {made, radius, {0.10f, 0.13f, 0.18f}};
     return result == kn_success ? AddProp(stage, prop) : result;
+}
+
+static uint64_t HashBytes(uint64_t hash, const void* bytes, size_t size)
+{
+    const unsigned char* at = bytes;
+    for (size_t i = 0; i < size; ++i)
+    {
+        hash = (hash ^ at[i]) * 0x100000001B3u; // FNV-1a
+    }
+    return hash;
+}
+
+uint64_t knStage_Hash(const knStage* stage)
+{
+    uint64_t hash = 0xCBF29CE484222325u;
+    for (knBodyId id = knWorld_NextBody(stage->world, (knBodyId){0}); !knId_IsNull(id);
+         id = knWorld_NextBody(stage->world, id))
+    {
+        knBodyState state;
+        if (knWorld_BodyState(stage->world, id, &state) == kn_success)
+        {
+            hash = HashBytes(hash, &state.transform.position, sizeof(knVec3));
+            hash = HashBytes(hash, &state.transform.rotation, sizeof(knQuat));
+            hash = HashBytes(hash, &state.velocity, sizeof(knVec3));
+            hash = HashBytes(hash, &state.spin, sizeof(knVec3));
+        }
+    }
+    return hash;
 }
 
 knLook knStage_Look(const knStage* stage, const knFamily* family)

@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: Zlib
 #include "demos/stats.h"
 
+#include "demos/colliding.h"
+
 #include <math.h>
 
-static uint32_t CountTriangles(const knStage* stage, uint32_t* pieces)
+static void CountPieces(knStats* stats, const knStage* stage)
 {
-    uint32_t count = 0;
-    knBodyId none = {0};
-    *pieces = 0;
-    for (knBodyId id = knWorld_NextBody(stage->world, none); !knId_IsNull(id);
+    stats->trianglesNow = stats->pieces = stats->fragments = 0;
+    for (knBodyId id = knWorld_NextBody(stage->world, (knBodyId){0}); !knId_IsNull(id);
          id = knWorld_NextBody(stage->world, id))
     {
         knBodyPiece piece;
-        if (knWorld_BodyPiece(stage->world, id, &piece) == kn_success)
+        knBodyState state;
+        if (knWorld_BodyPiece(stage->world, id, &piece) == kn_success &&
+            knWorld_BodyState(stage->world, id, &state) == kn_success)
         {
-            count += piece.mesh->triangleCount;
-            *pieces += 1;
+            stats->trianglesNow += piece.mesh->triangleCount;
+            stats->pieces += 1;
+            stats->fragments += state.mass > 0.0f;
         }
     }
-    return count;
 }
 
-void knStats_Begin(knStats* stats, const knStage* stage)
+void knStats_Begin(knStats* stats, const knStage* stage, bool countsAll)
 {
-    *stats = (knStats){0};
-    stats->trianglesBefore = CountTriangles(stage, &stats->pieces);
-    stats->trianglesNow = stats->trianglesBefore;
+    *stats = (knStats){.countsAll = countsAll};
+    CountPieces(stats, stage);
+    stats->trianglesBefore = stats->trianglesNow;
     stats->families = stats->pieces;
 }
 
@@ -34,6 +36,7 @@ static void Accumulate(knStepStats* sum, const knStepStats* s)
     sum->pieces += s->pieces;
     sum->pairs += s->pairs;
     sum->contacts += s->contacts;
+    sum->colliding += s->colliding;
     sum->total += s->total;
     sum->collision += s->collision;
     sum->physics += s->physics;
@@ -51,6 +54,7 @@ static void KeepWorst(knStepStats* worst, const knStepStats* s)
     worst->pieces = More(worst->pieces, s->pieces);
     worst->pairs = More(worst->pairs, s->pairs);
     worst->contacts = More(worst->contacts, s->contacts);
+    worst->colliding = More(worst->colliding, s->colliding);
     worst->total = fmax(worst->total, s->total);
     worst->collision = fmax(worst->collision, s->collision);
     worst->physics = fmax(worst->physics, s->physics);
@@ -62,11 +66,13 @@ void knStats_Add(knStats* stats, const knStage* stage)
 {
     knWorldProfile profile = knWorld_Profile(stage->world);
     knWorldCounters counters = knWorld_Counters(stage->world);
-    stats->trianglesNow = CountTriangles(stage, &stats->pieces);
+    CountPieces(stats, stage);
+    stats->trianglesBefore = stage->triangleCount; // objects may come later
     stats->families = More(stats->families, counters.families);
     knStepStats s = {.pieces = stats->pieces,
                      .pairs = (uint32_t)counters.pairs.pairs,
                      .contacts = (uint32_t)counters.pairs.contacts,
+                     .colliding = stats->countsAll ? knCountColliding(stage) : 0,
                      .total = 1e3 * profile.step,
                      .collision = 1e3 * (profile.collision + profile.contacts),
                      .update = 1e3 * profile.update,
@@ -87,15 +93,15 @@ void knStats_Add(knStats* stats, const knStage* stage)
 
 void knWriteStatsHeader(FILE* csv)
 {
-    fprintf(csv, "step,pieces,pairs,contacts,total_ms,collision_ms,physics_ms,update_ms,"
+    fprintf(csv, "step,pieces,pairs,contacts,colliding,total_ms,collision_ms,physics_ms,update_ms,"
                  "fracture_ms\n");
 }
 
 void knWriteStatsRow(FILE* csv, const knStats* stats)
 {
     const knStepStats* s = &stats->last;
-    fprintf(csv, "%u,%u,%u,%u,%.4f,%.4f,%.4f,%.4f,%.4f\n", stats->stepCount, s->pieces, s->pairs,
-            s->contacts, s->total, s->collision, s->physics, s->update, s->fracture);
+    fprintf(csv, "%u,%u,%u,%u,%u,%.4f,%.4f,%.4f,%.4f,%.4f\n", stats->stepCount, s->pieces, s->pairs,
+            s->contacts, s->colliding, s->total, s->collision, s->physics, s->update, s->fracture);
 }
 
 static void WriteMeasure(FILE* json, const char* name, double sum, double worst, double count)
@@ -115,12 +121,17 @@ void knWriteStatsJson(FILE* json, const knStats* stats, const knStage* stage, ui
             1e3 * (double)stage->scene->dt);
     fprintf(json, "  \"triangles\": { \"original\": %u, \"fractured\": %u },\n",
             stats->trianglesBefore, stats->trianglesNow);
-    fprintf(json, "  \"objects\": %u,\n  \"fragments\": %u,\n", stats->families, stats->pieces);
+    fprintf(json, "  \"objects\": %u,\n  \"fragments\": %u,\n", stats->families, stats->fragments);
     WriteMeasure(json, "output_points", sum->contacts, worst->contacts, count);
+    if (stats->countsAll)
+    {
+        WriteMeasure(json, "colliding_points", sum->colliding, worst->colliding, count);
+    }
     WriteMeasure(json, "pairs", sum->pairs, worst->pairs, count);
     WriteMeasure(json, "total_ms", sum->total, worst->total, count);
     WriteMeasure(json, "collision_ms", sum->collision, worst->collision, count);
     WriteMeasure(json, "physics_ms", sum->physics, worst->physics, count);
-    fprintf(json, "  \"update_ms\": { \"max\": %.6g },\n  \"fracture_ms\": { \"max\": %.6g }\n}\n",
+    fprintf(json, "  \"update_ms\": { \"max\": %.6g },\n  \"fracture_ms\": { \"max\": %.6g },\n",
             worst->update, worst->fracture);
+    fprintf(json, "  \"state_hash\": \"%016llx\"\n}\n", (unsigned long long)knStage_Hash(stage));
 }

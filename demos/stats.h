@@ -12,9 +12,10 @@
 typedef struct knStepStats
 {
     uint32_t pieces;
-    uint32_t pairs;    // of pieces that were queried
-    uint32_t contacts; // that reached the solver
-    double total;      // ms
+    uint32_t pairs;     // of pieces that were queried
+    uint32_t contacts;  // that reached the solver
+    uint32_t colliding; // points that collide in all; 0 unless counted
+    double total;       // ms
     double collision;
     double physics;
     double update; // of field, tree and edges; only when something broke
@@ -26,12 +27,15 @@ typedef struct knStats
     uint32_t stepCount;
     uint32_t trianglesBefore, trianglesNow;
     uint32_t families, pieces;
+    uint32_t fragments; // pieces that can move
+    bool countsAll;
     knStepStats sum, worst, last;
     float history[5][KN_STATS_HISTORY]; // total, collision, physics, contacts, pieces; a ring
     uint32_t historyAt;
 } knStats;
 
-void knStats_Begin(knStats* stats, const knStage* stage);
+// `countsAll` counts colliding points too.
+void knStats_Begin(knStats* stats, const knStage* stage, bool countsAll);
 
 // After each step.
 void knStats_Add(knStats* stats, const knStage* stage);

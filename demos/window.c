@@ -98,7 +98,8 @@ static void ThrowBall(Window* w)
     w->stage->isInteractive = true;
     knVec3 start = knAddScaled(from, 0.15f * w->distance, direction);
     // a full stage throws no more; nothing else can fail
-    (void)knStage_AddBall(w->stage, start, 0.03f * fminf(reach, 1.5f), knScale(6.0f, direction));
+    (void)knStage_AddBall(w->stage, start, 0.03f * fminf(reach, 1.5f), knScale(6.0f, direction),
+                          NULL);
 }
 
 static void OnButton(GLFWwindow* window, int button, int action, int mods)
@@ -240,7 +241,7 @@ static knResult StartStage(Window* w)
 {
     knStage* fresh;
     knStageDef def = *w->def->stage;
-    def.world.limits = w->controls.limits;
+    def.config.contacts = w->controls.limits;
     knResult result = knCreateStage(&fresh, &def);
     if (result != kn_success)
     {
@@ -250,7 +251,7 @@ static knResult StartStage(Window* w)
     w->stage = fresh;
     w->isHolding = false;
     w->owed = 0.0;
-    knStats_Begin(&w->stats, w->stage);
+    knStats_Begin(&w->stats, w->stage, false);
     return kn_success;
 }
 
@@ -362,7 +363,7 @@ knResult knRunWindow(const knWindowDef* def)
     static Window window; // the statistics are large
     Window* w = &window;
     *w = (Window){.def = def, .width = def->width, .height = def->height};
-    w->controls.limits = def->stage->world.limits;
+    w->controls.limits = def->stage->config.contacts;
     w->controls.speed = 1.0f;
     w->controls.showPanel = true;
     knResult result = OpenWindow(w);

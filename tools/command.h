@@ -28,6 +28,7 @@ int knCommandBreak(int argc, char** argv);
 int knCommandSelfcollide(int argc, char** argv);
 int knCommandCcd(int argc, char** argv);
 int knCommandConfig(int argc, char** argv);
+int knCommandPlot(int argc, char** argv);
 
 // Prints "knap: ..." and the last message to stderr.
 int knReportFailure(knExit code);

@@ -25,6 +25,7 @@ static const Command commands[] = {
     {"break", knCommandBreak, "hit a cooked asset and write its pieces"},
     {"selfcollide", knCommandSelfcollide, "find the triangles of a surface that meet"},
     {"config", knCommandConfig, "print a config file with every key, or check one"},
+    {"plot", knCommandPlot, "draw columns of a CSV file as curves"},
     {"ccd", knCommandCcd, "run continuous collision tests from a file"},
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Zlib
 
-// Writes the demo meshes that are the project's own: plate, brick, ball, shelf and piggy bank.
+// Writes the demo meshes that are the project's own: plate, brick, ball, shelf, piggy bank and
+// wall.
 
 #include "generate.h"
 
@@ -319,15 +320,13 @@ static bool WriteAsset(const char* directory, const Asset* asset)
 
 int main(int argc, char** argv)
 {
-    static const Asset assets[] = {{"plate", MakePlate},
-                                   {"brick", MakeBrick},
-                                   {"ball", MakeBall},
-                                   {"shelf", MakeShelf},
-                                   {"piggy", MakePiggy}};
+    static const Asset assets[] = {{"plate", MakePlate}, {"brick", MakeBrick}, {"ball", MakeBall},
+                                   {"shelf", MakeShelf}, {"piggy", MakePiggy}, {"wall", MakeWall}};
     if (argc != 2 || argv[1][0] == '-')
     {
-        fprintf(stderr,
-                "usage: generate DIRECTORY\nwrites plate, brick, ball, shelf and piggy .obj\n");
+        fprintf(
+            stderr,
+            "usage: generate DIRECTORY\nwrites plate, brick, ball, shelf, piggy and wall .obj\n");
         return EXIT_FAILURE;
     }
     for (size_t i = 0; i < sizeof(assets) / sizeof(assets[0]); ++i)

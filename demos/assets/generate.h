@@ -131,3 +131,4 @@ void MakeBrick(Mesh* mesh);
 void MakeBall(Mesh* mesh);
 void MakeShelf(Mesh* mesh);
 void MakePiggy(Mesh* mesh);
+void MakeWall(Mesh* mesh);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Zlib
+#pragma once
+
+// The command line of knap-demo.
+
+#include <stdbool.h>
+
+typedef struct knOptions
+{
+    const char* scene; // or all
+    const char* assets;
+    const char* config;
+    const char* stats;
+    const char* csv;
+    const char* png; // with %d in it when headless
+    long steps, every, seed, threads, width, height, frames;
+    bool headless, table, full, help;
+    bool hasThreads; // given, and so before the config's
+} knOptions;
+
+void knPrintUsage(void);
+
+// False, and a sentence on stderr, when something is wrong.
+bool knReadOptions(knOptions* options, int argc, char** argv);
