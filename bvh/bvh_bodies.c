@@ -32,30 +32,32 @@ knResult knReserveTriangles(knBvhScene* s, uint32_t count)
     {
         return knFail(kn_errorLimit, "a scene holds at most %u triangles", KN_MAX_MESH_SIZE);
     }
-    return knGrow(&s->allocator, (void**)&s->triangles, &s->triangleCapacity,
-                  (size_t)s->triangleSlots + fresh, sizeof *s->triangles);
+    knResult result = knGrow(&s->allocator, (void**)&s->places, &s->triangleCapacity,
+                             (size_t)s->triangleSlots + fresh, sizeof *s->places);
+    return result == kn_success && s->def.culling > kn_bvhCullExact ? knReserveLinks(s, count)
+                                                                    : result;
 }
 
-uint32_t knAcquireTriangle(knBvhScene* s, knTriangle triangle, uint32_t body)
+// The place comes when its leaf is made.
+uint32_t knAcquireTriangle(knBvhScene* s)
 {
     uint32_t id = s->freeTriangle;
-    if (id != KN_NONE)
+    if (id != KN_LAST_FREE)
     {
-        s->freeTriangle = s->triangles[id].v[0];
+        s->freeTriangle = s->places[id] & ~KN_FREE;
         s->freeTriangleCount -= 1;
     }
     else
     {
         id = s->triangleSlots++;
     }
-    s->triangles[id] =
-        (knBvhTriangle){{triangle.v[0], triangle.v[1], triangle.v[2]}, body, KN_NONE};
+    s->places[id] = KN_NONE;
     return id;
 }
 
 void knReleaseTriangle(knBvhScene* s, uint32_t id)
 {
-    s->triangles[id] = (knBvhTriangle){{s->freeTriangle, 0, 0}, 0, 0};
+    s->places[id] = s->freeTriangle | KN_FREE;
     s->freeTriangle = id;
     s->freeTriangleCount += 1;
 }
@@ -64,7 +66,7 @@ static void ClearMarks(knBvhScene* s, const uint32_t* ids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i)
     {
-        s->triangles[ids[i]].place &= ~KN_MARK;
+        s->places[ids[i]] &= ~KN_MARK;
     }
 }
 
@@ -73,9 +75,11 @@ knResult knMarkTriangles(knBvhScene* s, const uint32_t* ids, uint32_t count, uin
     for (uint32_t i = 0; i < count; ++i)
     {
         uint32_t id = ids[i];
-        bool exists = id < s->triangleSlots && s->triangles[id].body != 0;
-        bool isMine = exists && (body == 0 || s->triangles[id].body == body);
-        if (!isMine || (s->triangles[id].place & KN_MARK))
+        uint32_t place = id < s->triangleSlots ? s->places[id] : KN_FREE;
+        bool exists = (place & KN_FREE) == 0;
+        uint32_t leaf = exists ? s->blockNodes[(place & ~KN_MARK) / KN_LANES] : 0;
+        bool isMine = exists && (body == 0 || s->cold[leaf].body == body);
+        if (!isMine || (place & KN_MARK))
         {
             ClearMarks(s, ids, i);
             return knFail(kn_errorHandle, "entry %u: triangle %u %s", i, id,
@@ -83,7 +87,7 @@ knResult knMarkTriangles(knBvhScene* s, const uint32_t* ids, uint32_t count, uin
                           : !isMine ? "belongs to another body"
                                     : "is named twice");
         }
-        s->triangles[id].place |= KN_MARK;
+        s->places[id] |= KN_MARK;
     }
     ClearMarks(s, ids, count);
     return kn_success;
@@ -105,7 +109,7 @@ static knResult ReserveBodies(knBvhScene* s, uint32_t count)
 // Room for a build over so many triangles in so many bodies.
 static knResult ReserveBuild(knBvhScene* s, size_t triangleCount, size_t bodyCount)
 {
-    knResult result = knReserveLeaves(s, knLeafBound(triangleCount) + 5 * bodyCount);
+    knResult result = knReserveLeaves(s, knLeafBound(s, triangleCount) + 5 * bodyCount);
     return result == kn_success ? knReserveItems(s, triangleCount) : result;
 }
 
@@ -125,7 +129,7 @@ static knBvhNode ItemBox(const knBvhScene* s, uint32_t first, uint32_t count)
     knBox box = knEmptyBox();
     for (uint32_t i = first; i < first + count; ++i)
     {
-        const uint32_t* v = s->triangles[s->items[i].triangle].v;
+        const uint32_t* v = s->sources[s->items[i].triangle].v;
         for (int k = 0; k < 3; ++k)
         {
             box = knBox_AddPoint(box, s->positions[v[k]]);
@@ -213,11 +217,13 @@ knResult knBvhScene_AddBody(knBvhScene* s, const knTriangle* triangles, uint32_t
     b->triangleCount = count;
     for (uint32_t i = 0; i < count; ++i)
     {
-        uint32_t triangle = knAcquireTriangle(s, triangles[i], id.index);
-        knSetItem(s, i, triangle);
+        const uint32_t* v = triangles[i].v;
+        knBuildSource source = {{v[0], v[1], v[2]}, knAcquireTriangle(s)};
+        knSetItem(s, i, &source);
+        knChangeLinks(s, &source, true);
         if (ids)
         {
-            ids[i] = triangle;
+            ids[i] = source.triangle;
         }
     }
     if (count > 0)
@@ -266,7 +272,8 @@ knResult knBvhScene_DeleteBody(knBvhScene* s, knId id)
     // backwards, so that the places are used again in the same order
     for (uint32_t i = count; i > 0; --i)
     {
-        knReleaseTriangle(s, s->items[i - 1].triangle);
+        knChangeLinks(s, &s->sources[i - 1], false);
+        knReleaseTriangle(s, s->sources[i - 1].triangle);
     }
     return knPool_Release(&s->bodies, id);
 }
@@ -333,9 +340,8 @@ static void GroupByPart(knBvhScene* s, const knBvhSplit* split, const knId* bodi
     }
     for (uint32_t i = 0; i < split->triangleCount; ++i)
     {
-        uint32_t triangle = split->triangles[i], part = split->parts[i];
-        s->triangles[triangle].body = bodies[part].index;
-        knSetItem(s, starts[part]++, triangle);
+        knBuildSource source = knSourceAt(s, s->places[split->triangles[i]]);
+        knSetItem(s, starts[split->parts[i]]++, &source);
     }
     memmove(starts + 1, starts, split->partCount * sizeof *starts);
     starts[0] = 0;
@@ -386,12 +392,12 @@ static void BuildParts(knBvhScene* s, uint32_t node, uint32_t begin, uint32_t en
     }
     uint32_t middle = begin + (end - begin) / 2;
     knSelectItems(s->parts, begin, end, middle, knLongestAxis(s->parts, begin, end));
-    uint32_t pair = knAcquireChildren(s, node);
     s->cold[node].body = 0;
+    uint32_t pair = knAcquireChildren(s, node);
     BuildParts(s, pair, begin, middle, bodies);
     BuildParts(s, pair + 1, middle, end, bodies);
     knRefitNode(s, node);
-    s->cold[node].builtSelfCost = 0.0f;
+    knForgetHistory(s, node);
 }
 
 knResult knBvhScene_SplitBody(knBvhScene* s, const knBvhSplit* split, knId* bodies)
@@ -411,8 +417,8 @@ knResult knBvhScene_SplitBody(knBvhScene* s, const knBvhSplit* split, knId* bodi
     if (node != KN_NONE)
     {
         uint32_t mode = knBeginExact();
-        knReleaseBelow(s, node);
         GroupByPart(s, split, bodies);
+        knReleaseBelow(s, node);
         BuildParts(s, node, 0, GatherParts(s, split->partCount), bodies);
         knRefitAbove(s, node);
         s->isCommitted = false;
@@ -524,10 +530,6 @@ knResult knBvhScene_MergeBodies(knBvhScene* s, const knId* bodies, uint32_t coun
     }
     knId id;
     AcquireBody(s, &id)->triangleCount = total;
-    for (uint32_t i = 0; i < total; ++i)
-    {
-        s->triangles[s->items[i].triangle].body = id.index;
-    }
     if (total > 0)
     {
         PlaceAndBuild(s, id.index, start, total);

@@ -4,8 +4,10 @@
 // All builds split a range of items in place, from the top. Near the leaves they take medians at
 // multiples of eight, so that blocks are well filled whatever the method above.
 
-#define MEDIAN_LIMIT 64 // a range this small is split by medians
-#define MIN_SIDE     32 // a split by space must leave this many on each side
+#define MEDIAN_LIMIT 64   // a range this small is split by medians
+#define MIN_SIDE     32   // a split by space must leave this many on each side
+#define ROUND_LIMIT  8192 // larger ranges are split anywhere, and then
+#define LARGE_SIDE   2048 // must leave this many on each side
 
 typedef struct Range
 {
@@ -19,24 +21,30 @@ typedef struct Bounds
     float lower[3], upper[3];
 } Bounds;
 
-size_t knLeafBound(size_t triangleCount)
+size_t knLeafBound(const knBvhScene* scene, size_t triangleCount)
 {
-    // a range of n >= MIN_SIDE makes ceil(n / 8) leaves, at most n / 8 + 7 / 8 <= n * 39 / 256
-    return triangleCount * 39 / 256 + 5;
+    // the grid: a range of n >= MIN_SIDE makes ceil(n / 8) leaves, n / 8 + 7 / 8 <= n * 39 / 256;
+    // else the same for n >= LARGE_SIDE, and below that splits leave no gaps
+    bool isGrid = scene->def.build == kn_bvhBuildGrid;
+    size_t gaps = isGrid ? triangleCount * 7 / 256 + 4 : triangleCount / LARGE_SIDE + 1;
+    return triangleCount / KN_LANES + 1 + gaps;
 }
 
 knResult knReserveItems(knBvhScene* scene, size_t count)
 {
     // the grid sorts into a second half
     size_t halves = scene->def.build == kn_bvhBuildGrid ? 2 : 1;
-    return knGrow(&scene->allocator, (void**)&scene->items, &scene->itemCapacity, halves * count,
-                  sizeof *scene->items);
+    knResult result = knGrow(&scene->allocator, (void**)&scene->items, &scene->itemCapacity,
+                             halves * count, sizeof *scene->items);
+    return result == kn_success ? knGrow(&scene->allocator, (void**)&scene->sources,
+                                         &scene->sourceCapacity, count, sizeof *scene->sources)
+                                : result;
 }
 
-void knSetItem(knBvhScene* scene, uint32_t item, uint32_t triangle)
+void knSetItem(knBvhScene* scene, uint32_t item, const knBuildSource* source)
 {
     knBuildItem* it = &scene->items[item];
-    const uint32_t* v = scene->triangles[triangle].v;
+    const uint32_t* v = source->v;
     knVec3 a = scene->positions[v[0]], b = scene->positions[v[1]], c = scene->positions[v[2]];
     knVec3 lower = knMin(knMin(a, b), c), upper = knMax(knMax(a, b), c);
     // halves first: the sum of two large floats is none
@@ -48,7 +56,8 @@ void knSetItem(knBvhScene* scene, uint32_t item, uint32_t triangle)
     it->center[0] = center.x;
     it->center[1] = center.y;
     it->center[2] = center.z;
-    it->triangle = triangle;
+    it->triangle = item;
+    scene->sources[item] = *source;
 }
 
 static Bounds FindBounds(const knBuildItem* items, uint32_t begin, uint32_t end)
@@ -86,7 +95,7 @@ static void SwapItems(knBuildItem* a, knBuildItem* b)
     *b = t;
 }
 
-// By coordinate, then by id: no two are equal, so the result does not depend on the order before.
+// By coordinate, then by source: no two are equal.
 static bool IsBefore(const knBuildItem* a, const knBuildItem* b, int axis)
 {
     return a->center[axis] < b->center[axis] ||
@@ -158,6 +167,57 @@ static uint32_t SplitMedian(knBvhScene* scene, const Range* r, const Bounds* bou
     return middle;
 }
 
+static float Along(const knBuildItem* item, int axis, float sign)
+{
+    return sign * item->center[axis];
+}
+
+// Brings those of a range that are furthest along the axis to [begin, end), a few at its edge.
+static void BringFurthest(knBuildItem* items, const Range* r, uint32_t begin, uint32_t end,
+                          int axis)
+{
+    float sign = end == r->end ? 1.0f : -1.0f;
+    uint32_t nearest = begin;
+    for (uint32_t i = r->begin; i < r->end; ++i)
+    {
+        bool isInside = i >= begin && i < end;
+        if (!isInside && Along(&items[i], axis, sign) > Along(&items[nearest], axis, sign))
+        {
+            SwapItems(&items[i], &items[nearest]);
+        }
+        else if (!isInside || i + 1 != end)
+        {
+            continue;
+        }
+        for (uint32_t k = begin; k < end; ++k)
+        {
+            bool isNearer = Along(&items[k], axis, sign) < Along(&items[nearest], axis, sign);
+            nearest = isNearer ? k : nearest;
+        }
+    }
+}
+
+// The split moves to the next multiple of eight, so that blocks are full.
+static uint32_t RoundSplit(knBuildItem* items, const Range* r, uint32_t split, int axis)
+{
+    uint32_t over = (split - r->begin) % KN_LANES;
+    Range side = *r;
+    if (over == 0)
+    {
+        return split;
+    }
+    if (over <= KN_LANES / 2)
+    {
+        side.end = split;
+        BringFurthest(items, &side, split - over, split, axis);
+        return split - over;
+    }
+    uint32_t rounded = split + KN_LANES - over;
+    side.begin = split;
+    BringFurthest(items, &side, split, rounded, axis);
+    return rounded;
+}
+
 // Halves of space; KN_NONE when they are too uneven.
 static uint32_t SplitMidpoint(knBvhScene* scene, const Range* r, const Bounds* bounds)
 {
@@ -176,7 +236,13 @@ static uint32_t SplitMidpoint(knBvhScene* scene, const Range* r, const Bounds* b
             SwapItems(&items[i], &items[--k]);
         }
     }
-    return i - r->begin >= MIN_SIDE && r->end - i >= MIN_SIDE ? i : KN_NONE;
+    bool isLarge = r->end - r->begin > ROUND_LIMIT;
+    uint32_t least = isLarge ? LARGE_SIDE : MIN_SIDE;
+    if (i - r->begin < least || r->end - i < least)
+    {
+        return KN_NONE;
+    }
+    return isLarge ? i : RoundSplit(items, r, i, axis);
 }
 
 static void MakeLeaf(knBvhScene* scene, const Range* r)
@@ -184,7 +250,11 @@ static void MakeLeaf(knBvhScene* scene, const Range* r)
     uint32_t block = knAcquireBlock(scene, r->node);
     for (uint32_t i = r->begin; i < r->end; ++i)
     {
-        knSetLane(scene, block, i - r->begin, scene->items[i].triangle);
+        knSetLane(scene, block, i - r->begin, &scene->sources[scene->items[i].triangle]);
+    }
+    for (uint32_t lane = r->end - r->begin; lane < KN_LANES; ++lane)
+    {
+        knClearLane(scene, block, lane);
     }
     knInvalidate(scene, r->node);
     scene->nodes[r->node].child = block;
@@ -375,5 +445,6 @@ void knBuildBelow(knBvhScene* scene, uint32_t node, uint32_t first, uint32_t cou
         }
     }
     FitBelow(scene, node);
-    scene->cold[node].builtSelfCost = 0.0f;
+    knInvalidate(scene, node);
+    knForgetHistory(scene, node);
 }

@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: Zlib
 #include "bvh/bvh_internal.h"
 
-#define REFIT_RANGE  512 // nodes to a task
+#define REFIT_RANGE  256 // blocks to a task
 #define EDGE_SAMPLES 1024
 
-// Leaves of a range of the order: the part of a refit that fetches vertices.
-typedef struct LeafTask
-{
-    knBvhScene* scene;
-} LeafTask;
-
+// Leaves of a range of blocks: the part of a refit that fetches vertices.
 static void RefitLeaves(int begin, int end, int worker, void* context)
 {
-    knBvhScene* s = ((LeafTask*)context)->scene;
+    knBvhScene* s = context;
     (void)worker;
-    uint32_t mode = knBeginExact();
-    for (int i = begin; i < end; ++i)
+    uint32_t mode = knBeginExact(), broken = 0;
+    for (uint32_t block = (uint32_t)begin; block < (uint32_t)end; ++block)
     {
-        knBvhNode* n = &s->nodes[s->order[i]];
-        if (knIsLeaf(n))
+        if (!knIsBlockFree(s, block))
         {
-            s->kernels->refitBlock(&s->blocks[n->child], s->positions, n);
+            knBvhNode* leaf = &s->nodes[s->blockNodes[block]];
+            broken += s->kernels->refitBlock(&s->blocks[block], s->positions, leaf);
         }
     }
+    __atomic_add_fetch(&s->brokenCount, broken, __ATOMIC_RELAXED);
     knEndExact(mode);
 }
 
@@ -30,10 +26,7 @@ static void RefitInner(knBvhScene* s)
 {
     for (uint32_t i = 0; i < s->orderCount; ++i)
     {
-        if (!knIsLeaf(&s->nodes[s->order[i]]))
-        {
-            knRefitNode(s, s->order[i]);
-        }
+        knRefitNode(s, s->order[i]);
     }
 }
 
@@ -51,11 +44,12 @@ static void SetPadding(knBvhScene* s)
     uint32_t step = s->triangleSlots / EDGE_SAMPLES + 1;
     for (uint32_t i = 0; i < s->triangleSlots; i += step)
     {
-        const knBvhTriangle* t = &s->triangles[i];
-        float length = t->body ? knDistance(s->positions[t->v[0]], s->positions[t->v[1]]) : 0.0f;
-        if (length > 0.0f && length <= FLT_MAX)
+        if ((s->places[i] & KN_FREE) == 0)
         {
-            lengths[count++] = length;
+            knBuildSource t = knSourceAt(s, s->places[i]);
+            float length = knDistance(s->positions[t.v[0]], s->positions[t.v[1]]);
+            lengths[count] = length;
+            count += length > 0.0f && length <= FLT_MAX;
         }
     }
     qsort(lengths, (size_t)count, sizeof lengths[0], CompareFloats);
@@ -65,12 +59,12 @@ static void SetPadding(knBvhScene* s)
 static void CountBroken(knBvhScene* s)
 {
     s->brokenCount = 0;
-    for (uint32_t i = 0; i < s->orderCount; ++i)
+    for (uint32_t block = 0; block < s->blockSlots; ++block)
     {
-        const knBvhNode* n = &s->nodes[s->order[i]];
-        for (uint32_t lane = 0; lane < n->count; ++lane)
+        uint32_t count = knIsBlockFree(s, block) ? 0 : s->nodes[s->blockNodes[block]].count;
+        for (uint32_t lane = 0; lane < count; ++lane)
         {
-            s->brokenCount += isnan(s->blocks[n->child].v[0][0][lane]) ? 1 : 0;
+            s->brokenCount += isnan(s->blocks[block].v[0][0][lane]) ? 1 : 0;
         }
     }
 }
@@ -83,8 +77,8 @@ static void Refit(knBvhScene* s, const knTaskHooks* tasks)
         knRebuildAll(s);
         return;
     }
-    LeafTask task = {s};
-    knParallelFor(tasks, (int)s->orderCount, REFIT_RANGE, RefitLeaves, &task);
+    s->brokenCount = 0;
+    knParallelFor(tasks, (int)s->blockSlots, REFIT_RANGE, RefitLeaves, s);
     RefitInner(s);
     if (s->def.update == kn_bvhUpdateSelective)
     {
@@ -92,19 +86,33 @@ static void Refit(knBvhScene* s, const knTaskHooks* tasks)
     }
 }
 
-static knResult UpdateCulling(knBvhScene* s)
+static void UpdateCulling(knBvhScene* s)
 {
-    knResult result = kn_success;
     if (s->def.culling == kn_bvhCullExact || s->def.culling == kn_bvhCullNormalCones)
     {
-        result = knUpdateContours(s);
+        knUpdateContours(s);
     }
     if (s->def.culling == kn_bvhCullExact)
     {
         knUpdateCulling(s);
     }
-    bool hasCones = s->def.culling > kn_bvhCullExact;
-    return hasCones && result == kn_success ? knUpdateCones(s) : result;
+    if (s->def.culling > kn_bvhCullExact)
+    {
+        knUpdateCones(s);
+    }
+}
+
+// What only builds need is kept where a commit may build.
+static void ReleaseScratch(knBvhScene* s)
+{
+    if (s->def.update == kn_bvhUpdateRefit)
+    {
+        knRelease(&s->allocator, s->items, s->itemCapacity, sizeof *s->items);
+        knRelease(&s->allocator, s->sources, s->sourceCapacity, sizeof *s->sources);
+        s->items = NULL;
+        s->sources = NULL;
+        s->itemCapacity = s->sourceCapacity = 0;
+    }
 }
 
 knResult knBvhScene_Commit(knBvhScene* s, const knTaskHooks* tasks)
@@ -126,6 +134,7 @@ knResult knBvhScene_Commit(knBvhScene* s, const knTaskHooks* tasks)
     }
     uint32_t mode = knBeginExact();
     s->commitCount += 1;
+    bool hasNewShape = !s->orderIsValid;
     if (!s->orderIsValid)
     {
         knOrderNodes(s);
@@ -140,11 +149,15 @@ knResult knBvhScene_Commit(knBvhScene* s, const knTaskHooks* tasks)
     {
         knOrderNodes(s);
     }
-    result = UpdateCulling(s);
+    if (hasNewShape || s->def.update == kn_bvhUpdateRebuild)
+    {
+        CountBroken(s);
+        ReleaseScratch(s);
+    }
+    UpdateCulling(s);
     knRememberCosts(s);
-    CountBroken(s);
     s->hasMoved = false;
-    s->isCommitted = result == kn_success;
+    s->isCommitted = true;
     knEndExact(mode);
-    return result;
+    return kn_success;
 }

@@ -10,11 +10,11 @@
 // connected part is skipped when one cone holds its normals and its whole contour, seen along the
 // axis, does not cross itself.
 //
-// Connectivity and boundary edges are found anew when the structure changes, cones at each commit.
+// Connectivity and boundary edges are kept up to date where the structure changes (bvh_parts.c),
+// cones are fitted at each commit.
 
-#define HALF_TURN   3.14159265f
-#define EMPTY_CONE  (-1.0f)
-#define MAX_CONTOUR 96 // as in bvh_cull.c: longer lists are not kept
+#define HALF_TURN  3.14159265f
+#define EMPTY_CONE (-1.0f)
 
 static const knCone emptyCone = {{0.0f, 0.0f, 0.0f}, EMPTY_CONE};
 static const knCone allCone = {{0.0f, 0.0f, 1.0f}, HALF_TURN};
@@ -23,179 +23,14 @@ knResult knReserveCones(knBvhScene* s, size_t nodeCount, size_t blockCount)
 {
     knResult result =
         knGrow(&s->allocator, (void**)&s->cones, &s->coneCapacity, nodeCount, sizeof *s->cones);
-    return result == kn_success
-               ? knGrow(&s->allocator, (void**)&s->boundaryMasks, &s->boundaryMaskCapacity,
-                        blockCount, sizeof *s->boundaryMasks)
-               : result;
-}
-
-// One side of an edge; sorted by the edge, then by the triangle.
-typedef struct Side
-{
-    uint64_t edge; // lower vertex, higher vertex
-    uint32_t triangle;
-    uint32_t corner;
-} Side;
-
-static int CompareSides(const void* a, const void* b)
-{
-    const Side *p = a, *q = b;
-    if (p->edge != q->edge)
+    if (result == kn_success)
     {
-        return p->edge < q->edge ? -1 : 1;
+        result = knGrow(&s->allocator, (void**)&s->boundaryMasks, &s->boundaryMaskCapacity,
+                        blockCount, sizeof *s->boundaryMasks);
     }
-    return (p->triangle > q->triangle) - (p->triangle < q->triangle);
-}
-
-static uint32_t CollectSides(const knBvhScene* s, Side* sides)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < s->triangleSlots; ++i)
-    {
-        const knBvhTriangle* t = &s->triangles[i];
-        for (uint32_t k = 0; k < 3 && t->body != 0; ++k)
-        {
-            uint32_t from = t->v[k], to = t->v[(k + 1) % 3];
-            uint32_t low = from < to ? from : to, high = from < to ? to : from;
-            sides[count++] = (Side){(uint64_t)low << 32 | high, i, k};
-        }
-    }
-    qsort(sides, count, sizeof *sides, CompareSides);
-    return count;
-}
-
-static uint32_t DepthOf(const knBvhScene* s, uint32_t node)
-{
-    uint32_t depth = 0;
-    for (; s->cold[node].parent != KN_NONE; node = s->cold[node].parent)
-    {
-        depth += 1;
-    }
-    return depth;
-}
-
-static uint32_t LeafOf(const knBvhScene* s, uint32_t triangle)
-{
-    return s->blockNodes[s->triangles[triangle].place / KN_LANES];
-}
-
-// Two triangles that hang together, where their ways up meet.
-typedef struct Link
-{
-    uint32_t depth, node;
-    uint32_t a, b;
-} Link;
-
-static Link MakeLink(const knBvhScene* s, uint32_t a, uint32_t b)
-{
-    uint32_t p = LeafOf(s, a), q = LeafOf(s, b);
-    uint32_t depth = DepthOf(s, p), other = DepthOf(s, q);
-    for (; depth > other; --depth)
-    {
-        p = s->cold[p].parent;
-    }
-    for (; other > depth; --other)
-    {
-        q = s->cold[q].parent;
-    }
-    for (; p != q; --depth)
-    {
-        p = s->cold[p].parent;
-        q = s->cold[q].parent;
-    }
-    return (Link){depth, p, a, b};
-}
-
-static int CompareLinks(const void* a, const void* b)
-{
-    const Link *p = a, *q = b;
-    if (p->depth != q->depth)
-    {
-        return p->depth > q->depth ? -1 : 1; // the deepest first
-    }
-    return p->a != q->a ? (p->a > q->a) - (p->a < q->a) : (p->b > q->b) - (p->b < q->b);
-}
-
-// An edge of two triangles links them; every other one, that of three or more included, is
-// boundary, as if the surface were cut there into manifolds.
-static uint32_t FindLinks(knBvhScene* s, const Side* sides, uint32_t sideCount, Link* links)
-{
-    uint32_t count = 0;
-    memset(s->boundaryMasks, 0, s->blockSlots * sizeof *s->boundaryMasks);
-    for (uint32_t i = 0, end; i < sideCount; i = end)
-    {
-        for (end = i + 1; end < sideCount && sides[end].edge == sides[i].edge; ++end)
-        {
-        }
-        if (end - i == 2 && sides[i].triangle != sides[i + 1].triangle)
-        {
-            links[count++] = MakeLink(s, sides[i].triangle, sides[i + 1].triangle);
-            continue;
-        }
-        for (uint32_t k = i; k < end; ++k)
-        {
-            uint32_t place = s->triangles[sides[k].triangle].place;
-            s->boundaryMasks[place / KN_LANES] |= 1u << (3 * (place % KN_LANES) + sides[k].corner);
-        }
-    }
-    qsort(links, count, sizeof *links, CompareLinks);
-    return count;
-}
-
-static uint32_t FindRoot(uint32_t* parents, uint32_t i)
-{
-    while (parents[i] != i)
-    {
-        parents[i] = parents[parents[i]];
-        i = parents[i];
-    }
-    return i;
-}
-
-// Links below a node join its parts before those at the node do: what is left is its components.
-static void CountComponents(knBvhScene* s, const Link* links, uint32_t linkCount, uint32_t* parents)
-{
-    for (uint32_t i = 0; i < s->triangleSlots; ++i)
-    {
-        parents[i] = i;
-    }
-    for (uint32_t i = 0; i < s->orderCount; ++i)
-    {
-        s->cones[s->order[i]].componentCount = 0;
-    }
-    for (uint32_t i = 0; i < linkCount; ++i)
-    {
-        uint32_t a = FindRoot(parents, links[i].a), b = FindRoot(parents, links[i].b);
-        s->cones[links[i].node].componentCount -= a != b; // wraps; the sum below is right
-        parents[a > b ? a : b] = a > b ? b : a;
-    }
-    for (uint32_t i = 0; i < s->orderCount; ++i)
-    {
-        const knBvhNode* n = &s->nodes[s->order[i]];
-        s->cones[s->order[i]].componentCount +=
-            knIsLeaf(n) ? n->count
-                        : s->cones[n->child].componentCount + s->cones[n->child + 1].componentCount;
-    }
-}
-
-// What hangs together, and where the surface ends.
-static knResult UpdateConnectivity(knBvhScene* s)
-{
-    size_t slots = s->triangleSlots > 0 ? s->triangleSlots : 1;
-    Side* sides = knAllocate(&s->allocator, 3 * slots, sizeof *sides);
-    Link* links = knAllocate(&s->allocator, 2 * slots, sizeof *links);
-    uint32_t* parents = knAllocate(&s->allocator, slots, sizeof *parents);
-    bool isGood = sides && links && parents;
-    if (isGood)
-    {
-        uint32_t sideCount = CollectSides(s, sides);
-        CountComponents(s, links, FindLinks(s, sides, sideCount, links), parents);
-        s->conesAreValid = true;
-    }
-    knRelease(&s->allocator, sides, 3 * slots, sizeof *sides);
-    knRelease(&s->allocator, links, 2 * slots, sizeof *links);
-    knRelease(&s->allocator, parents, slots, sizeof *parents);
-    return isGood ? kn_success : kn_errorMemory;
+    return result == kn_success ? knGrow(&s->allocator, (void**)&s->flood, &s->floodCapacity,
+                                         KN_LANES * blockCount, sizeof *s->flood)
+                                : result;
 }
 
 static float Angle(knVec3 a, knVec3 b)
@@ -311,18 +146,19 @@ static bool EdgesCross(const Flat* p, const Flat* q)
 // Every edge against every other, as in the original method.
 static bool PassesContour(const knBvhScene* s, uint32_t node)
 {
-    const knBvhContour* c = &s->contours[node];
-    if (c->count > MAX_CONTOUR)
+    knHalfEdge edges[KN_MAX_CONTOUR];
+    bool hasContour = s->cold[node].triangleCount <= KN_PATCH_SIZE;
+    uint32_t count = hasContour ? knGatherContour(s, node, edges) : KN_MAX_CONTOUR + 1;
+    if (count > KN_MAX_CONTOUR)
     {
         return false;
     }
-    const knHalfEdge* edges = s->halfEdges + c->first;
     knVec3 axis = s->cones[node].normal.axis;
     knVec3 side =
         fabsf(axis.x) < 0.6f ? knMakeVec3(1.0f, 0.0f, 0.0f) : knMakeVec3(0.0f, 1.0f, 0.0f);
     knVec3 u = knCross(axis, side), v = knCross(axis, u);
-    Flat points[MAX_CONTOUR][2];
-    for (uint32_t i = 0; i < c->count; ++i)
+    Flat points[KN_MAX_CONTOUR][2];
+    for (uint32_t i = 0; i < count; ++i)
     {
         knVec3 from = s->positions[edges[i].from], to = s->positions[edges[i].to];
         points[i][0] = (Flat){(double)knDot(from, u), (double)knDot(from, v)};
@@ -340,50 +176,47 @@ static bool PassesContour(const knBvhScene* s, uint32_t node)
     return true;
 }
 
-static bool IsSkipped(const knBvhScene* s, uint32_t node)
+// The parts are counted last: they may have to be flooded.
+static bool IsSkipped(knBvhScene* s, uint32_t node)
 {
     const knBvhCones* c = &s->cones[node];
-    if (c->componentCount != 1)
-    {
-        return false;
-    }
-    return s->def.culling == kn_bvhCullDualCones
-               ? PassesDualCones(c)
-               : c->normal.angle < 0.5f * HALF_TURN && PassesContour(s, node);
+    bool passes = s->def.culling == kn_bvhCullDualCones
+                      ? PassesDualCones(c)
+                      : c->normal.angle < 0.5f * HALF_TURN && PassesContour(s, node);
+    return passes && knIsOnePart(s, node);
 }
 
-knResult knUpdateCones(knBvhScene* s)
+static void FitCones(knBvhScene* s)
 {
-    knResult result = s->conesAreValid ? kn_success : UpdateConnectivity(s);
-    if (result != kn_success)
+    for (uint32_t block = 0; block < s->blockSlots; ++block)
     {
-        return result;
+        if (!knIsBlockFree(s, block))
+        {
+            SetLeafCones(s, s->blockNodes[block]);
+        }
     }
-    memset(s->culled, 0, s->nodeSlots);
     for (uint32_t i = 0; i < s->orderCount; ++i)
     {
-        uint32_t node = s->order[i], child = s->nodes[node].child;
-        if (knIsLeaf(&s->nodes[node]))
-        {
-            SetLeafCones(s, node);
-            continue;
-        }
-        const knBvhCones *left = &s->cones[child], *right = left + 1;
+        uint32_t node = s->order[i];
+        const knBvhCones *left = &s->cones[s->nodes[node].child], *right = left + 1;
         s->cones[node].normal = MergeCones(left->normal, right->normal);
         s->cones[node].binormal = MergeCones(left->binormal, right->binormal);
     }
+}
+
+void knUpdateCones(knBvhScene* s)
+{
+    knUpdateBoundary(s);
+    FitCones(s);
     for (uint32_t node = s->hasRoot ? 0 : KN_NONE; node != KN_NONE;)
     {
-        s->culled[node] = IsSkipped(s, node);
-        bool isDone = s->culled[node] || knIsLeaf(&s->nodes[node]);
+        bool isSkipped = IsSkipped(s, node);
+        s->cullNodes[node].isCulled = isSkipped;
+        bool isDone = isSkipped || knIsLeaf(&s->nodes[node]);
         node = isDone ? knNextAside(s, node) : s->nodes[node].child;
     }
     for (uint32_t i = 0; i < s->orderCount; ++i)
     {
-        if (!knIsLeaf(&s->nodes[s->order[i]]))
-        {
-            knSetSelfCost(s, s->order[i]);
-        }
+        knSetSelfCost(s, s->order[i]);
     }
-    return kn_success;
 }

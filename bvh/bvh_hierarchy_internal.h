@@ -100,6 +100,13 @@ typedef struct knSwiper
     knRandom random;
 } knSwiper;
 
+typedef struct knBvhTriangle
+{
+    uint32_t v[3];
+    uint32_t body;  // index in the pool; 0: free, and v[0] is the next free one
+    uint32_t place; // what the kind of hierarchy needs to find it
+} knBvhTriangle;
+
 // A triangle of a node that is split.
 typedef struct knSplitItem
 {

@@ -33,13 +33,18 @@ typedef struct knBvhNode
 typedef struct knBvhCold
 {
     uint32_t parent; // KN_NONE at the root
-    uint32_t body;   // index of the body whose root this is, else 0
+    uint32_t body;   // index of the body that all triangles below belong to; 0 above bodies
     uint32_t triangleCount;
-    float interCost;     // TCI, Equation 6
-    float selfCost;      // TCS, Equation 7
+    float interCost; // TCI, Equation 6
+    float selfCost;  // TCS, Equation 7
+} knBvhCold;
+
+// What selective restructuring remembers of a node; only with it.
+typedef struct knBvhHistory
+{
     float builtSelfCost; // TCS after the part was last built; 0: to be noted
     uint32_t restUntil;  // commit before which the part is not restructured again
-} knBvhCold;
+} knBvhHistory;
 
 // Eight triangles in structure of arrays. A lane that is unused, or whose triangle is not finite,
 // is NaN throughout: no box comparison holds for it.
@@ -53,12 +58,10 @@ typedef struct knBvhBlock
 _Static_assert(sizeof(knBvhNode) == 32, "two nodes fill a cache line");
 _Static_assert(sizeof(knBvhBlock) == 416, "52 bytes a triangle");
 
-typedef struct knBvhTriangle
-{
-    uint32_t v[3];
-    uint32_t body;  // index in the pool; 0: free, and v[0] is the next free one
-    uint32_t place; // block * KN_LANES + lane
-} knBvhTriangle;
+// A triangle is its place, block * KN_LANES + lane; its vertices stand there alone, and its body is
+// that of the leaf. A free one has this bit and the number of the next free one; a free block too.
+#define KN_FREE      0x40000000u
+#define KN_LAST_FREE 0x3FFFFFFFu
 
 typedef struct knBvhBody
 {
@@ -66,18 +69,25 @@ typedef struct knBvhBody
     uint32_t triangleCount;
 } knBvhBody;
 
-// A triangle while a hierarchy is built.
+// A triangle while a hierarchy is built; what is sorted is kept small.
 typedef struct knBuildItem
 {
-    float center[3]; // of its box
-    uint32_t triangle;
+    float center[3];   // of its box
+    uint32_t triangle; // its source in knBvhScene.sources; or the number of a part
 } knBuildItem;
 
-// The root of a body while the tree above is built anew.
+typedef struct knBuildSource
+{
+    uint32_t v[3];
+    uint32_t triangle;
+} knBuildSource;
+
+// All that is said of a node, while it goes to another slot.
 typedef struct knBvhUnit
 {
     knBvhNode node;
     knBvhCold cold;
+    knBvhHistory history;
 } knBvhUnit;
 
 // Pairs that were found, and what it took.
@@ -120,15 +130,36 @@ typedef struct knHalfEdge
     uint32_t from, to;
 } knHalfEdge;
 
-// What culling knows of a node's triangles. The list stays with the slot.
-typedef struct knBvhContour
+#define KN_MAX_CONTOUR 96   // edges; longer ones are seldom stars and cost much to look at
+#define KN_PATCH_SIZE  1024 // triangles of a node with a contour; above it contours are longer
+
+// For each edge of a block, by corner and lane: how many steps up from the leaf the node stands
+// below which the edge and its opposite both are. The contour of a node k steps up are the edges
+// below it with more than k. Unused lanes have 0.
+typedef struct knBvhEdges
 {
-    uint32_t first; // of the half-edges
-    uint32_t count; // more than are kept: too long to be stored
-    uint32_t capacity;
-    uint32_t restUntil; // commit before which the node is not looked at again
-    bool isValid;       // the list is that of the triangles now
-} knBvhContour;
+    uint8_t heights[3][KN_LANES];
+} knBvhEdges;
+
+#define KN_FAR_HEIGHT 255 // no opposite in the patch
+
+// How the triangles of a node hang together by edges of two.
+typedef enum knBvhParts
+{
+    kn_partsUnknown,
+    kn_partsOne,
+    kn_partsMore
+} knBvhParts;
+
+// What culling knows of a node.
+typedef struct knBvhCullNode
+{
+    uint8_t restUntil;      // low bits of the commit before which it is not looked at again
+    uint8_t isValid : 1;    // heights below are those of the triangles now
+    uint8_t isHopeless : 1; // contour too long, or none
+    uint8_t isCulled : 1;   // nothing below meets itself
+    uint8_t parts : 2;      // knBvhParts, with culling by cones
+} knBvhCullNode;
 
 // Axis and half of the apex angle; a negative angle: holds nothing.
 typedef struct knCone
@@ -140,8 +171,17 @@ typedef struct knCone
 typedef struct knBvhCones
 {
     knCone normal, binormal;
-    uint32_t componentCount; // parts that hang together by edges
 } knBvhCones;
+
+// The triangles at an edge; none: an empty entry.
+typedef struct knBvhLink
+{
+    uint32_t low, high; // vertices
+    uint32_t count;
+    uint32_t triangles; // exclusive or
+} knBvhLink;
+
+#define KN_STALE_MASK 0x80000000u // in boundaryMasks
 
 struct knBvhScene
 {
@@ -155,17 +195,18 @@ struct knBvhScene
     size_t vertexCapacity;
     uint32_t vertexCount;
 
-    knBvhTriangle* triangles;
+    uint32_t* places; // of triangles
     size_t triangleCapacity;
     uint32_t triangleSlots; // ever used
-    uint32_t freeTriangle;  // KN_NONE ends the list
+    uint32_t freeTriangle;  // KN_LAST_FREE ends the list
     uint32_t freeTriangleCount;
 
     knPool bodies;
 
     knBvhNode* nodes; // slot 0 is the root, slot 1 is not used
     knBvhCold* cold;
-    size_t nodeCapacity, coldCapacity;
+    knBvhHistory* histories; // with selective restructuring
+    size_t nodeCapacity, coldCapacity, historyCapacity;
     uint32_t nodeSlots;
     uint32_t freePair; // linked through cold.parent
     uint32_t freePairCount;
@@ -178,27 +219,30 @@ struct knBvhScene
     uint32_t freeBlock;
     uint32_t freeBlockCount;
 
-    uint32_t* order; // nodes, children before parents; valid while orderIsValid
+    uint32_t* order; // inner nodes, children before parents; valid while orderIsValid
     size_t orderCapacity;
     uint32_t orderCount;
     uint32_t height; // of the tree, nodes on the longest way down
     bool orderIsValid;
 
-    knBvhContour* contours; // per node, with culling
-    size_t contourCapacity;
-    uint8_t* culled; // per node: nothing below meets itself
-    size_t culledCapacity;
-    knHalfEdge* halfEdges;
-    size_t halfEdgeCapacity;
-    uint32_t halfEdgeCount, halfEdgeUsed;
+    knBvhCullNode* cullNodes; // per node, with culling
+    size_t cullNodeCapacity;
+    knBvhEdges* edges; // per block, with culling
+    size_t edgeCapacity;
     knBvhCones* cones; // per node, with culling by cones
     size_t coneCapacity;
     uint32_t* boundaryMasks; // per block: bit 3 lane + corner of an edge that is boundary
     size_t boundaryMaskCapacity;
-    bool conesAreValid; // connectivity and masks are those of the structure now
+    knBvhLink* links; // by edge, with culling by cones
+    size_t linkCapacity, linkCount;
+    bool linksAreStale; // masks and parts of all are to be found anew
+    uint32_t* flood;    // scratch: triangles that were reached
+    size_t floodCapacity;
 
-    knBuildItem* items; // scratch of a build
+    knBuildItem* items; // scratch of a build, given back at a commit when only refits follow
     size_t itemCapacity;
+    knBuildSource* sources;
+    size_t sourceCapacity;
     knBuildItem* parts; // scratch of a split: a part's number for a triangle's
     size_t partCapacity;
     uint32_t* partStarts;
@@ -248,10 +292,12 @@ knResult knReserveLeaves(knBvhScene* scene, size_t leafCount);
 uint32_t knAcquireChildren(knBvhScene* scene, uint32_t node); // makes it an inner node
 void knReleasePair(knBvhScene* scene, uint32_t pair);
 
-// Gives the content to a slot; those below and the body follow.
-void knPutNode(knBvhScene* scene, uint32_t to, const knBvhNode* node, const knBvhCold* cold);
+// Gives what was in another slot to this one; those below and the body follow.
+knBvhUnit knTakeNode(const knBvhScene* scene, uint32_t from);
+void knPutNode(knBvhScene* scene, uint32_t to, const knBvhUnit* unit);
 uint32_t knAcquireBlock(knBvhScene* scene, uint32_t node);
-void knSetLane(knBvhScene* scene, uint32_t block, uint32_t lane, uint32_t triangle);
+void knSetLane(knBvhScene* scene, uint32_t block, uint32_t lane, const knBuildSource* source);
+void knClearLane(knBvhScene* scene, uint32_t block, uint32_t lane);
 
 // Gives back everything below the node; the node itself is left without a meaning.
 void knReleaseBelow(knBvhScene* scene, uint32_t node);
@@ -283,29 +329,81 @@ static inline uint32_t knNextAside(const knBvhScene* scene, uint32_t node)
 // The node's triangles have changed.
 static inline void knInvalidate(knBvhScene* scene, uint32_t node)
 {
-    scene->conesAreValid = false;
-    if (scene->contours)
+    if (scene->cullNodes)
     {
-        scene->contours[node].isValid = false;
-        scene->culled[node] = 0;
+        memset(&scene->cullNodes[node], 0, sizeof *scene->cullNodes);
     }
 }
 
+static inline bool knIsCulled(const knBvhScene* scene, uint32_t node)
+{
+    return scene->cullNodes && scene->cullNodes[node].isCulled;
+}
+
+static inline bool knIsBodyRoot(const knBvhScene* scene, uint32_t node)
+{
+    const knBvhCold* c = &scene->cold[node];
+    return c->body != 0 && (c->parent == KN_NONE || scene->cold[c->parent].body == 0);
+}
+
+static inline bool knIsBlockFree(const knBvhScene* scene, uint32_t block)
+{
+    return (scene->blockNodes[block] & KN_FREE) != 0;
+}
+
+static inline uint32_t knLeafOf(const knBvhScene* scene, uint32_t triangle)
+{
+    return scene->blockNodes[scene->places[triangle] / KN_LANES];
+}
+
+// The costs of a node built anew are to be noted.
+static inline void knForgetHistory(knBvhScene* scene, uint32_t node)
+{
+    if (scene->histories)
+    {
+        scene->histories[node].builtSelfCost = 0.0f;
+    }
+}
+
+// bvh_contour.c
+
+knResult knReserveContours(knBvhScene* scene, size_t nodeCount, size_t blockCount);
+
+// Finds the opposites of edges in patches that have changed.
+void knUpdateContours(knBvhScene* scene);
+
+// Writes at most KN_MAX_CONTOUR edges; one more is returned for a longer contour.
+uint32_t knGatherContour(const knBvhScene* scene, uint32_t node, knHalfEdge* out);
+
 // bvh_cull.c
 
-knResult knReserveContours(knBvhScene* scene, size_t nodeCount);
-knResult knUpdateContours(knBvhScene* scene);
 void knUpdateCulling(knBvhScene* scene);
+
+// bvh_edges.c
+
+knResult knReserveLinks(knBvhScene* scene, size_t triangleCount);
+
+// The triangle comes or goes.
+void knChangeLinks(knBvhScene* scene, const knBuildSource* triangle, bool isNew);
+
+// The other triangle at an edge of two; KN_NONE at every other one.
+uint32_t knNeighbour(const knBvhScene* scene, uint32_t triangle, uint32_t from, uint32_t to);
+
+// bvh_parts.c
+
+// Brings up to date which edges are boundary, in blocks that have changed.
+void knUpdateBoundary(knBvhScene* scene);
+bool knIsOnePart(knBvhScene* scene, uint32_t node);
 
 // bvh_cones.c
 
 knResult knReserveCones(knBvhScene* scene, size_t nodeCount, size_t blockCount);
-knResult knUpdateCones(knBvhScene* scene);
+void knUpdateCones(knBvhScene* scene);
 
 // bvh_build.c
 
 // An upper bound of the leaves that a build of so many triangles makes.
-size_t knLeafBound(size_t triangleCount);
+size_t knLeafBound(const knBvhScene* scene, size_t triangleCount);
 knResult knReserveItems(knBvhScene* scene, size_t count);
 
 // Builds the hierarchy over so many items below the node and fits it. Leaves must have been
@@ -315,7 +413,10 @@ void knBuildBelow(knBvhScene* scene, uint32_t node, uint32_t first, uint32_t cou
 // Brings the items that come first along the axis to [begin, middle).
 void knSelectItems(knBuildItem* items, uint32_t begin, uint32_t end, uint32_t middle, int axis);
 int knLongestAxis(const knBuildItem* items, uint32_t begin, uint32_t end);
-void knSetItem(knBvhScene* scene, uint32_t item, uint32_t triangle);
+
+// Item and source of the same number.
+void knSetItem(knBvhScene* scene, uint32_t item, const knBuildSource* source);
+knBuildSource knSourceAt(const knBvhScene* scene, uint32_t place);
 
 // Appends the triangles below the node to the items and returns their number.
 uint32_t knCollectItems(knBvhScene* scene, uint32_t node, uint32_t itemCount);
@@ -325,11 +426,11 @@ uint32_t knCollectItems(knBvhScene* scene, uint32_t node, uint32_t itemCount);
 // A vertex that does not exist, or null arguments, fail.
 knResult knCheckTriangles(const knBvhScene* scene, const knTriangle* triangles, uint32_t count);
 knResult knReserveTriangles(knBvhScene* scene, uint32_t count);
-uint32_t knAcquireTriangle(knBvhScene* scene, knTriangle triangle, uint32_t body);
+uint32_t knAcquireTriangle(knBvhScene* scene);
 void knReleaseTriangle(knBvhScene* scene, uint32_t id);
 
 // Marks the triangles, all different and all of one body unless `body` is 0; fails otherwise.
-#define KN_MARK 0x80000000u // in knBvhTriangle.place
+#define KN_MARK 0x80000000u // in a place
 knResult knMarkTriangles(knBvhScene* scene, const uint32_t* ids, uint32_t count, uint32_t body);
 
 // The slot of a new node for the body's items, found by cost from `start` down; KN_NONE starts at

@@ -27,19 +27,18 @@ static uint32_t FindLeaf(const knBvhScene* s, uint32_t node, const knBuildItem* 
 }
 
 // A full leaf and one triangle more become two leaves.
-static void SplitLeaf(knBvhScene* s, uint32_t leaf, uint32_t triangle)
+static void SplitLeaf(knBvhScene* s, uint32_t leaf, const knBuildSource* source)
 {
     uint32_t count = knCollectItems(s, leaf, 0);
-    knSetItem(s, count, triangle);
+    knSetItem(s, count, source);
     knReleaseBelow(s, leaf);
     knBuildBelow(s, leaf, 0, count + 1);
 }
 
-static void Place(knBvhScene* s, uint32_t triangle)
+static void Place(knBvhScene* s, uint32_t index, const knBuildSource* source)
 {
-    uint32_t index = s->triangles[triangle].body;
     uint32_t root = knGetBody(s, index)->node;
-    knSetItem(s, 0, triangle);
+    knSetItem(s, 0, source);
     if (root == KN_NONE)
     {
         uint32_t slot = knPlaceBody(s, index, KN_NONE, 0, 1);
@@ -51,11 +50,11 @@ static void Place(knBvhScene* s, uint32_t triangle)
     knBvhNode* n = &s->nodes[leaf];
     if (n->count == KN_LANES)
     {
-        SplitLeaf(s, leaf, triangle);
+        SplitLeaf(s, leaf, source);
     }
     else
     {
-        knSetLane(s, n->child, n->count, triangle);
+        knSetLane(s, n->child, n->count, source);
         n->count += 1;
         knRefitNode(s, leaf);
     }
@@ -64,23 +63,23 @@ static void Place(knBvhScene* s, uint32_t triangle)
 
 static void Unplace(knBvhScene* s, uint32_t triangle)
 {
-    uint32_t place = s->triangles[triangle].place;
+    uint32_t place = s->places[triangle];
     uint32_t block = place / KN_LANES, lane = place % KN_LANES, leaf = s->blockNodes[block];
     knBvhNode* n = &s->nodes[leaf];
     if (n->count == 1)
     {
-        uint32_t body = s->cold[leaf].body;
+        if (knIsBodyRoot(s, leaf))
+        {
+            knGetBody(s, s->cold[leaf].body)->node = KN_NONE;
+        }
         knReleaseBelow(s, leaf);
         knRemoveNode(s, leaf);
-        if (body != 0)
-        {
-            knGetBody(s, body)->node = KN_NONE;
-        }
         return;
     }
     n->count -= 1;
-    knSetLane(s, block, lane, s->blocks[block].triangle[n->count]);
-    knSetLane(s, block, n->count, KN_NONE);
+    knBuildSource last = knSourceAt(s, block * KN_LANES + n->count);
+    knSetLane(s, block, lane, &last);
+    knClearLane(s, block, n->count);
     knRefitNode(s, leaf);
     knRefitAbove(s, leaf);
 }
@@ -111,13 +110,15 @@ knResult knBvhScene_InsertTriangles(knBvhScene* s, knId body, const knTriangle* 
     uint32_t mode = knBeginExact();
     for (uint32_t i = 0; i < count; ++i)
     {
-        uint32_t id = knAcquireTriangle(s, triangles[i], body.index);
-        Place(s, id);
+        const uint32_t* v = triangles[i].v;
+        knBuildSource source = {{v[0], v[1], v[2]}, knAcquireTriangle(s)};
+        knChangeLinks(s, &source, true);
+        Place(s, body.index, &source);
         b->triangleCount += 1;
         s->isCommitted = false;
         if (ids)
         {
-            ids[i] = id;
+            ids[i] = source.triangle;
         }
     }
     knEndExact(mode);
@@ -138,7 +139,9 @@ knResult knBvhScene_DeleteTriangles(knBvhScene* s, const uint32_t* ids, uint32_t
     uint32_t mode = knBeginExact();
     for (uint32_t i = 0; i < count; ++i)
     {
-        knGetBody(s, s->triangles[ids[i]].body)->triangleCount -= 1;
+        knGetBody(s, s->cold[knLeafOf(s, ids[i])].body)->triangleCount -= 1;
+        knBuildSource source = knSourceAt(s, s->places[ids[i]]);
+        knChangeLinks(s, &source, false);
         Unplace(s, ids[i]);
         knReleaseTriangle(s, ids[i]);
         s->isCommitted = false;
@@ -152,14 +155,19 @@ knResult knBvhScene_ReplaceTriangle(knBvhScene* s, uint32_t id, knTriangle trian
     knResult result = knCheckTriangles(s, &triangle, 1);
     result = result == kn_success ? knMarkTriangles(s, &id, 1, 0) : result;
     result = result == kn_success ? ReservePatch(s, 1) : result;
+    result = result == kn_success ? knReserveTriangles(s, 1) : result;
     if (result != kn_success)
     {
         return result;
     }
     uint32_t mode = knBeginExact();
+    knBuildSource source = {{triangle.v[0], triangle.v[1], triangle.v[2]}, id};
+    knBuildSource old = knSourceAt(s, s->places[id]);
+    uint32_t body = s->cold[knLeafOf(s, id)].body;
+    knChangeLinks(s, &old, false);
     Unplace(s, id);
-    memcpy(s->triangles[id].v, triangle.v, sizeof triangle.v);
-    Place(s, id);
+    knChangeLinks(s, &source, true);
+    Place(s, body, &source);
     knEndExact(mode);
     s->isCommitted = false;
     return kn_success;

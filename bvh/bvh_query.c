@@ -94,12 +94,12 @@ void knMeetLanes(const knBvhBlock* a, int aLane, const knBvhBlock* b, int bLane,
 
 static bool IsWithinSkipped(const knBvhQuery* q, uint32_t node)
 {
-    return q->def.skipWithin && q->scene->cold[node].body != 0;
+    return q->def.skipWithin && knIsBodyRoot(q->scene, node);
 }
 
 static bool IsCulled(const knBvhQuery* q, uint32_t node)
 {
-    return q->scene->culled && q->scene->culled[node] && !q->def.searchAll;
+    return knIsCulled(q->scene, node) && !q->def.searchAll;
 }
 
 // Appends what the pair leads to, at most four.

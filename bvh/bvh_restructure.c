@@ -41,7 +41,7 @@ static uint32_t TakeUnits(knBvhScene* s, uint32_t top)
         const knBvhNode* n = &s->nodes[node];
         if (s->cold[node].body != 0)
         {
-            s->units[count] = (knBvhUnit){*n, s->cold[node]};
+            s->units[count] = knTakeNode(s, node);
             s->parts[count].triangle = count;
             for (int axis = 0; axis < 3; ++axis)
             {
@@ -63,8 +63,7 @@ static void BuildUnits(knBvhScene* s, uint32_t node, uint32_t begin, uint32_t en
 {
     if (end - begin == 1)
     {
-        const knBvhUnit* unit = &s->units[s->parts[begin].triangle];
-        knPutNode(s, node, &unit->node, &unit->cold);
+        knPutNode(s, node, &s->units[s->parts[begin].triangle]);
         return;
     }
     uint32_t middle = begin + (end - begin) / 2;
@@ -73,14 +72,15 @@ static void BuildUnits(knBvhScene* s, uint32_t node, uint32_t begin, uint32_t en
     BuildUnits(s, pair, begin, middle);
     BuildUnits(s, pair + 1, middle, end);
     knRefitNode(s, node);
-    s->cold[node].builtSelfCost = 0.0f;
+    knInvalidate(s, node);
+    knForgetHistory(s, node);
 }
 
 // All that a rebuild of the whole tree can need.
 knResult knReserveRebuild(knBvhScene* s)
 {
     size_t triangles = s->triangleSlots - s->freeTriangleCount, bodies = s->bodies.count;
-    knResult result = knReserveLeaves(s, knLeafBound(triangles) + 5 * bodies);
+    knResult result = knReserveLeaves(s, knLeafBound(s, triangles) + 5 * bodies);
     result = result == kn_success ? knReserveItems(s, triangles) : result;
     if (result == kn_success)
     {
@@ -118,16 +118,6 @@ void knRebuildAll(knBvhScene* s)
     }
 }
 
-static bool IsAboveBodies(const knBvhScene* s, uint32_t node)
-{
-    // a body's root or a node below one has no body's root beneath it
-    while (!knIsLeaf(&s->nodes[node]) && s->cold[node].body == 0)
-    {
-        node = s->nodes[node].child;
-    }
-    return s->cold[node].body != 0;
-}
-
 static double Halvings(double count)
 {
     double halvings = 0.0;
@@ -154,7 +144,7 @@ static double StepWork(const knBvhScene* s)
 static void Restructure(knBvhScene* s, uint32_t node)
 {
     float before = s->cold[node].selfCost;
-    if (IsAboveBodies(s, node) && s->cold[node].body == 0)
+    if (s->cold[node].body == 0)
     {
         BuildUnits(s, node, 0, TakeUnits(s, node));
     }
@@ -163,9 +153,8 @@ static void Restructure(knBvhScene* s, uint32_t node)
         RebuildPart(s, node);
     }
     knRefitAbove(s, node);
-    knBvhCold* c = &s->cold[node];
-    bool gained = c->selfCost < (1.0f - (float)LITTLE_GAIN) * before;
-    c->restUntil = gained ? 0 : s->commitCount + REST_COMMITS;
+    bool gained = s->cold[node].selfCost < (1.0f - (float)LITTLE_GAIN) * before;
+    s->histories[node].restUntil = gained ? 0 : s->commitCount + REST_COMMITS;
     s->restructureCount += 1;
 }
 
@@ -190,14 +179,14 @@ static bool AreChildrenLarge(const knBvhScene* s, uint32_t node)
 // Both conditions: more to gain than to lose, and not more to lose than the share of a step.
 static bool IsWorthIt(const knBvhScene* s, uint32_t node, double budget)
 {
-    const knBvhCold* c = &s->cold[node];
+    const knBvhHistory* h = &s->histories[node];
     if (s->volumeRatio > 0.0f)
     {
-        return s->commitCount >= c->restUntil && AreChildrenLarge(s, node);
+        return s->commitCount >= h->restUntil && AreChildrenLarge(s, node);
     }
-    double gain = SELF_COST_WORK * ((double)c->selfCost - (double)c->builtSelfCost);
+    double gain = SELF_COST_WORK * ((double)s->cold[node].selfCost - (double)h->builtSelfCost);
     double loss = BuildWork(s, node);
-    return c->builtSelfCost > 0.0f && s->commitCount >= c->restUntil && gain > loss &&
+    return h->builtSelfCost > 0.0f && s->commitCount >= h->restUntil && gain > loss &&
            loss <= budget;
 }
 
@@ -221,9 +210,10 @@ void knRestructureSelected(knBvhScene* s)
 // Costs that a later commit is compared with; those of parts that were not built since stay.
 void knRememberCosts(knBvhScene* s)
 {
-    for (uint32_t i = 0; i < s->orderCount; ++i)
+    for (uint32_t i = 0; i < s->orderCount && s->histories; ++i)
     {
-        knBvhCold* c = &s->cold[s->order[i]];
-        c->builtSelfCost = c->builtSelfCost > 0.0f ? c->builtSelfCost : c->selfCost;
+        knBvhHistory* h = &s->histories[s->order[i]];
+        h->builtSelfCost =
+            h->builtSelfCost > 0.0f ? h->builtSelfCost : s->cold[s->order[i]].selfCost;
     }
 }

@@ -80,7 +80,8 @@ static knResult InitScene(knBvhScene* s, const knBvhSceneDef* def)
         return knFail(kn_errorArgument, "this processor lacks the instructions asked for; use "
                                         "kn_instructionsBest");
     }
-    s->freeTriangle = s->freePair = s->freeBlock = KN_NONE;
+    s->freePair = KN_NONE;
+    s->freeTriangle = s->freeBlock = KN_LAST_FREE;
     s->nodeSlots = 2;
     s->isCommitted = true;
     s->orderIsValid = true;
@@ -128,18 +129,21 @@ void knDestroyBvhScene(knBvhScene* s)
     }
     const knAllocator* a = &s->allocator;
     knRelease(a, s->positions, s->vertexCapacity, sizeof *s->positions);
-    knRelease(a, s->triangles, s->triangleCapacity, sizeof *s->triangles);
+    knRelease(a, s->places, s->triangleCapacity, sizeof *s->places);
     knRelease(a, s->nodes, s->nodeCapacity, sizeof *s->nodes);
     knRelease(a, s->cold, s->coldCapacity, sizeof *s->cold);
+    knRelease(a, s->histories, s->historyCapacity, sizeof *s->histories);
     knRelease(a, s->order, s->orderCapacity, sizeof *s->order);
     knRelease(a, s->blocks, s->blockCapacity, sizeof *s->blocks);
     knRelease(a, s->blockNodes, s->blockNodeCapacity, sizeof *s->blockNodes);
-    knRelease(a, s->contours, s->contourCapacity, sizeof *s->contours);
-    knRelease(a, s->culled, s->culledCapacity, sizeof *s->culled);
-    knRelease(a, s->halfEdges, s->halfEdgeCapacity, sizeof *s->halfEdges);
+    knRelease(a, s->cullNodes, s->cullNodeCapacity, sizeof *s->cullNodes);
+    knRelease(a, s->edges, s->edgeCapacity, sizeof *s->edges);
     knRelease(a, s->cones, s->coneCapacity, sizeof *s->cones);
     knRelease(a, s->boundaryMasks, s->boundaryMaskCapacity, sizeof *s->boundaryMasks);
+    knRelease(a, s->links, s->linkCapacity, sizeof *s->links);
+    knRelease(a, s->flood, s->floodCapacity, sizeof *s->flood);
     knRelease(a, s->items, s->itemCapacity, sizeof *s->items);
+    knRelease(a, s->sources, s->sourceCapacity, sizeof *s->sources);
     knRelease(a, s->parts, s->partCapacity, sizeof *s->parts);
     knRelease(a, s->units, s->unitCapacity, sizeof *s->units);
     knRelease(a, s->partStarts, s->partStartCapacity, sizeof *s->partStarts);
@@ -229,7 +233,7 @@ void knBvhScene_Info(const knBvhScene* s, knBvhSceneInfo* info)
 
 static bool IsTriangle(const knBvhScene* s, uint32_t id)
 {
-    return s && id < s->triangleSlots && s->triangles[id].body != 0;
+    return s && id < s->triangleSlots && (s->places[id] & KN_FREE) == 0;
 }
 
 knTriangle knBvhScene_Triangle(const knBvhScene* s, uint32_t id)
@@ -239,8 +243,8 @@ knTriangle knBvhScene_Triangle(const knBvhScene* s, uint32_t id)
     {
         return none;
     }
-    const uint32_t* v = s->triangles[id].v;
-    return (knTriangle){{v[0], v[1], v[2]}};
+    knBuildSource source = knSourceAt(s, s->places[id]);
+    return (knTriangle){{source.v[0], source.v[1], source.v[2]}};
 }
 
 knId knBvhScene_TriangleBody(const knBvhScene* s, uint32_t id)
@@ -250,6 +254,6 @@ knId knBvhScene_TriangleBody(const knBvhScene* s, uint32_t id)
     {
         return none;
     }
-    uint32_t index = s->triangles[id].body;
+    uint32_t index = s->cold[knLeafOf(s, id)].body;
     return (knId){index, s->bodies.generations[index - 1]};
 }

@@ -20,14 +20,19 @@ knResult knReserveLeaves(knBvhScene* scene, size_t leafCount)
         result = knGrow(allocator, (void**)&scene->cold, &scene->coldCapacity, nodes,
                         sizeof *scene->cold);
     }
+    if (result == kn_success && scene->def.update == kn_bvhUpdateSelective)
+    {
+        result = knGrow(allocator, (void**)&scene->histories, &scene->historyCapacity, nodes,
+                        sizeof *scene->histories);
+    }
     if (result == kn_success)
     {
-        result = knGrow(allocator, (void**)&scene->order, &scene->orderCapacity, nodes,
+        result = knGrow(allocator, (void**)&scene->order, &scene->orderCapacity, nodes / 2,
                         sizeof *scene->order);
     }
     if (result == kn_success && scene->def.culling != kn_bvhCullNothing)
     {
-        result = knReserveContours(scene, nodes);
+        result = knReserveContours(scene, nodes, blocks);
     }
     if (result == kn_success && scene->def.culling > kn_bvhCullExact)
     {
@@ -62,6 +67,10 @@ static uint32_t AcquirePair(knBvhScene* scene)
     }
     memset(&scene->nodes[pair], 0, 2 * sizeof *scene->nodes);
     memset(&scene->cold[pair], 0, 2 * sizeof *scene->cold);
+    if (scene->histories)
+    {
+        memset(&scene->histories[pair], 0, 2 * sizeof *scene->histories);
+    }
     knInvalidate(scene, pair);
     knInvalidate(scene, pair + 1);
     scene->orderIsValid = false;
@@ -71,8 +80,11 @@ static uint32_t AcquirePair(knBvhScene* scene)
 uint32_t knAcquireChildren(knBvhScene* scene, uint32_t node)
 {
     uint32_t pair = AcquirePair(scene);
-    scene->cold[pair].parent = node;
-    scene->cold[pair + 1].parent = node;
+    for (uint32_t child = pair; child < pair + 2; ++child)
+    {
+        scene->cold[child].parent = node;
+        scene->cold[child].body = scene->cold[node].body;
+    }
     scene->nodes[node].child = pair;
     scene->nodes[node].count = 0;
     return pair;
@@ -89,9 +101,9 @@ void knReleasePair(knBvhScene* scene, uint32_t pair)
 uint32_t knAcquireBlock(knBvhScene* scene, uint32_t node)
 {
     uint32_t block = scene->freeBlock;
-    if (block != KN_NONE)
+    if (block != KN_LAST_FREE)
     {
-        scene->freeBlock = scene->blockNodes[block];
+        scene->freeBlock = scene->blockNodes[block] & ~KN_FREE;
         scene->freeBlockCount -= 1;
     }
     else
@@ -99,41 +111,47 @@ uint32_t knAcquireBlock(knBvhScene* scene, uint32_t node)
         KN_ASSERT(scene->blockSlots < scene->blockCapacity);
         block = scene->blockSlots++;
     }
-    for (uint32_t lane = 0; lane < KN_LANES; ++lane)
-    {
-        knSetLane(scene, block, lane, KN_NONE);
-    }
     scene->blockNodes[block] = node;
+    if (scene->boundaryMasks)
+    {
+        scene->boundaryMasks[block] = KN_STALE_MASK;
+    }
     return block;
 }
 
 static void ReleaseBlock(knBvhScene* scene, uint32_t block)
 {
-    scene->blockNodes[block] = scene->freeBlock;
+    scene->blockNodes[block] = scene->freeBlock | KN_FREE;
     scene->freeBlock = block;
     scene->freeBlockCount += 1;
 }
 
-// KN_NONE empties the lane. Positions come with the next fit.
-void knSetLane(knBvhScene* scene, uint32_t block, uint32_t lane, uint32_t triangle)
+// Positions come with the next fit.
+void knSetLane(knBvhScene* scene, uint32_t block, uint32_t lane, const knBuildSource* source)
 {
     knBvhBlock* b = &scene->blocks[block];
-    b->triangle[lane] = triangle;
+    if (scene->boundaryMasks)
+    {
+        scene->boundaryMasks[block] = KN_STALE_MASK;
+    }
+    b->triangle[lane] = source->triangle;
+    scene->places[source->triangle] = block * KN_LANES + lane;
+    for (int corner = 0; corner < 3; ++corner)
+    {
+        b->vertex[corner][lane] = source->v[corner];
+    }
+}
+
+void knClearLane(knBvhScene* scene, uint32_t block, uint32_t lane)
+{
+    knBvhBlock* b = &scene->blocks[block];
+    b->triangle[lane] = KN_NONE;
     for (int corner = 0; corner < 3; ++corner)
     {
         b->vertex[corner][lane] = KN_NONE;
-        for (int axis = 0; axis < 3 && triangle == KN_NONE; ++axis)
+        for (int axis = 0; axis < 3; ++axis)
         {
             b->v[corner][axis][lane] = NAN;
-        }
-    }
-    if (triangle != KN_NONE)
-    {
-        knBvhTriangle* t = &scene->triangles[triangle];
-        t->place = block * KN_LANES + lane;
-        for (int corner = 0; corner < 3; ++corner)
-        {
-            b->vertex[corner][lane] = t->v[corner];
         }
     }
 }
@@ -176,6 +194,14 @@ void knReleaseBelow(knBvhScene* scene, uint32_t top)
     }
 }
 
+knBuildSource knSourceAt(const knBvhScene* scene, uint32_t place)
+{
+    const knBvhBlock* b = &scene->blocks[place / KN_LANES];
+    uint32_t lane = place % KN_LANES;
+    return (knBuildSource){{b->vertex[0][lane], b->vertex[1][lane], b->vertex[2][lane]},
+                           b->triangle[lane]};
+}
+
 uint32_t knCollectItems(knBvhScene* scene, uint32_t top, uint32_t itemCount)
 {
     for (uint32_t node = FirstBelow(scene, top); node != KN_NONE;
@@ -184,18 +210,34 @@ uint32_t knCollectItems(knBvhScene* scene, uint32_t top, uint32_t itemCount)
         const knBvhNode* n = &scene->nodes[node];
         for (uint32_t lane = 0; lane < n->count; ++lane)
         {
-            knSetItem(scene, itemCount++, scene->blocks[n->child].triangle[lane]);
+            knBuildSource source = knSourceAt(scene, n->child * KN_LANES + lane);
+            knSetItem(scene, itemCount++, &source);
         }
     }
     return itemCount;
 }
 
-void knPutNode(knBvhScene* scene, uint32_t to, const knBvhNode* node, const knBvhCold* cold)
+knBvhUnit knTakeNode(const knBvhScene* scene, uint32_t from)
 {
+    knBvhUnit unit = {.node = scene->nodes[from], .cold = scene->cold[from]};
+    if (scene->histories)
+    {
+        unit.history = scene->histories[from];
+    }
+    return unit;
+}
+
+void knPutNode(knBvhScene* scene, uint32_t to, const knBvhUnit* unit)
+{
+    const knBvhNode* node = &unit->node;
     uint32_t parent = scene->cold[to].parent;
     scene->nodes[to] = *node;
-    scene->cold[to] = *cold;
+    scene->cold[to] = unit->cold;
     scene->cold[to].parent = parent;
+    if (scene->histories)
+    {
+        scene->histories[to] = unit->history;
+    }
     if (knIsLeaf(node))
     {
         scene->blockNodes[node->child] = to;
@@ -205,9 +247,9 @@ void knPutNode(knBvhScene* scene, uint32_t to, const knBvhNode* node, const knBv
         scene->cold[node->child].parent = to;
         scene->cold[node->child + 1].parent = to;
     }
-    if (cold->body != 0)
+    if (knIsBodyRoot(scene, to))
     {
-        knGetBody(scene, cold->body)->node = to;
+        knGetBody(scene, unit->cold.body)->node = to;
     }
     knInvalidate(scene, to);
     scene->orderIsValid = false;
@@ -222,29 +264,20 @@ void knRemoveNode(knBvhScene* scene, uint32_t node)
         scene->orderIsValid = false;
         return;
     }
-    uint32_t body = scene->cold[parent].body;
     uint32_t pair = scene->nodes[parent].child;
-    knBvhNode sibling = scene->nodes[node ^ 1u];
-    knBvhCold siblingCold = scene->cold[node ^ 1u];
-    knPutNode(scene, parent, &sibling, &siblingCold);
-    if (body != 0)
-    {
-        // a node within a body went; the sibling is now the body's root
-        scene->cold[parent].body = body;
-        knGetBody(scene, body)->node = parent;
-    }
+    knBvhUnit sibling = knTakeNode(scene, node ^ 1u);
+    knPutNode(scene, parent, &sibling);
     knReleasePair(scene, pair);
     knRefitAbove(scene, parent);
 }
 
 uint32_t knInsertBeside(knBvhScene* scene, uint32_t node)
 {
-    knBvhNode content = scene->nodes[node];
-    knBvhCold cold = scene->cold[node];
+    knBvhUnit old = knTakeNode(scene, node);
+    scene->cold[node].body = 0; // above two bodies now
     uint32_t pair = knAcquireChildren(scene, node);
-    knPutNode(scene, pair, &content, &cold);
-    scene->cold[node].body = 0;
-    scene->cold[node].builtSelfCost = 0.0f;
+    knPutNode(scene, pair, &old);
+    knForgetHistory(scene, node);
     return pair + 1;
 }
 
@@ -272,8 +305,8 @@ void knSetSelfCost(knBvhScene* scene, uint32_t node)
     const knBvhCold *left = &scene->cold[child], *right = left + 1;
     float cost = left->interCost + right->interCost;
     // what is culled costs nothing within
-    cost += scene->culled && scene->culled[child] ? 0.0f : left->selfCost;
-    cost += scene->culled && scene->culled[child + 1] ? 0.0f : right->selfCost;
+    cost += knIsCulled(scene, child) ? 0.0f : left->selfCost;
+    cost += knIsCulled(scene, child + 1) ? 0.0f : right->selfCost;
     scene->cold[node].selfCost = cost;
 }
 
@@ -335,7 +368,6 @@ void knOrderNodes(knBvhScene* scene)
             node = scene->nodes[node].child;
         }
         scene->height = depth > scene->height ? depth : scene->height;
-        scene->order[scene->orderCount++] = node;
         // up while the second of two is done
         while (node != KN_NONE && (node == 0 || (node & 1) != 0))
         {
