@@ -156,6 +156,7 @@ knResult knWorld_AddPiece(knWorld* w, const knBodyDef* def, knFamilyId familyId,
     body->piece = piece;
     w->serial += 1;
     w->pieceCount += 1;
+    knWorld_GetFamily(w, familyId)->pieceCount += 1;
     *out = knWorld_Tagged(w, id);
     return kn_success;
 }
@@ -184,12 +185,15 @@ void knWorld_RemoveBody(knWorld* w, knBodyId id)
     {
         RemoveJoints(w, id);
     }
+    knWorld_WakeNeighbours(w, body);
     knPort_DestroyBody(w->port, body->port);
     if (body->piece)
     {
+        knWorldFamily* family = knWorld_GetFamily(w, body->piece->family);
         knDestroyPieceMesh(&body->piece->mesh);
         knRelease(&w->allocator, body->piece, 1, sizeof *body->piece);
         w->pieceCount -= 1;
+        family->pieceCount -= 1;
     }
     (void)knPool_Release(&w->bodies, knWorld_Untagged(w, id));
 }

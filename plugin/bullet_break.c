@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Zlib
+// Breaking after a step: which hits are tried, what of it this step, what in the next ones.
 #include "bullet_internal.h"
 
 #include <string.h>
+
+// Units of the budget that a body of a piece takes, and every node of it.
+#define BODY_UNITS 400
+#define NODE_UNITS 4
 
 knResult knWorld_SetBreakLimits(knWorld* w, const knBreakLimits* limits)
 {
@@ -36,18 +41,6 @@ knResult knWorld_SetBreakable(knWorld* w, knFamilyId id, bool isBreakable)
     return kn_success;
 }
 
-const knFractureEvent* knWorld_Fractures(const knWorld* w, uint32_t* count)
-{
-    *count = w ? w->breaks.eventCount : 0;
-    return w ? w->breaks.events : NULL;
-}
-
-const knBodyId* knWorld_Children(const knWorld* w, uint32_t* count)
-{
-    *count = w ? w->breaks.childCount : 0;
-    return w ? w->breaks.children : NULL;
-}
-
 void knWorld_NoteVelocities(knWorld* w)
 {
     for (knId id = knPool_Next(&w->bodies, (knId){0}); !knId_IsNull(id);
@@ -64,83 +57,31 @@ void knWorld_NoteVelocities(knWorld* w)
 void knWorld_DropBreaks(knWorld* w)
 {
     knWorldBreaks* b = &w->breaks;
+    const knAllocator* a = &w->allocator;
+    while (b->liveCount > 0)
+    {
+        knWorld_EndEvent(w, b->liveCount - 1);
+    }
     knDestroyBreaker(b->breaker);
-    knRelease(&w->allocator, b->pushes, b->pushCapacity, sizeof(knPush));
-    knRelease(&w->allocator, b->hits, b->hitCapacity, sizeof(knHit));
-    knRelease(&w->allocator, b->broken, b->brokenCapacity, sizeof(knBroken));
-    knRelease(&w->allocator, b->brokenPieces, b->pieceCapacity, sizeof(knBrokenPiece));
-    knRelease(&w->allocator, b->islands, b->islandCapacity, sizeof(uint32_t));
-    knRelease(&w->allocator, b->events, b->eventCapacity, sizeof(knFractureEvent));
-    knRelease(&w->allocator, b->children, b->childCapacity, sizeof(knBodyId));
+    knRelease(a, b->pushes, b->pushCapacity, sizeof(knPush));
+    knRelease(a, b->hits, b->hitCapacity, sizeof(knHit));
+    knRelease(a, b->pending, b->pendingCapacity, sizeof(knBlow));
+    knRelease(a, b->live, b->liveCapacity, sizeof(knBreakEvent));
+    knRelease(a, b->refunds, b->refundCapacity, sizeof(knRefundShare));
+    knRelease(a, b->fractures, b->fractureCapacity, sizeof(knFractureEvent));
+    knRelease(a, b->children, b->childCapacity, sizeof(knBodyId));
+    knRelease(a, b->debris, b->debrisCapacity, sizeof(knDebrisEvent));
+    knRelease(a, b->joints, b->jointCapacity, sizeof(knJointEvent));
+    knRelease(a, b->contacts, b->contactCapacity, sizeof(knContactEvent));
+    knRelease(a, b->touching[0], b->touchingCapacity[0], sizeof(knTouching));
+    knRelease(a, b->touching[1], b->touchingCapacity[1], sizeof(knTouching));
+    knRelease(a, b->islands, b->islandCapacity, sizeof(uint32_t));
+    knRelease(a, b->heirs.parents, 2 * KN_HEIR_COUNT, sizeof(knBodyId));
+    knRelease(a, b->heirs.nexts, KN_HEIR_COUNT, sizeof(uint32_t));
     *b = (knWorldBreaks){0};
 }
 
-// ---- one body
-
-// The hits of one body in this step.
-typedef struct Blow
-{
-    uint32_t first, count; // hits
-    knId id;
-    knBody* body;
-    double impulse; // N s, of all
-    double energy;  // J that the contacts took
-    bool isImpact;  // something met it with speed
-    knBodyState state;
-} Blow;
-
-static Blow GatherBlow(const knWorld* w, uint32_t first)
-{
-    const knWorldBreaks* b = &w->breaks;
-    Blow blow = {.first = first, .id = b->hits[first].body};
-    blow.body = knPool_Get(&w->bodies, blow.id);
-    knPortBody_State(blow.body->port, &blow.state);
-    while (first + blow.count < b->hitCount &&
-           b->hits[first + blow.count].body.index == blow.id.index)
-    {
-        const knHit* hit = &b->hits[first + blow.count++];
-        const knPush* push = &b->pushes[hit->push];
-        blow.impulse += (double)hit->size;
-        blow.isImpact = blow.isImpact || push->approach > b->limits.minApproach;
-        // what is met at speed a and left at speed l takes the mean of both along the impulse
-        blow.energy +=
-            0.5 * (double)hit->size * fmax((double)push->approach + (double)push->left, 0.0);
-    }
-    return blow;
-}
-
-// A body at rest is asked only when something presses it far harder than its weight.
-static bool IsWorthTrying(const knWorld* w, const Blow* blow, float dt)
-{
-    const knBreakLimits* limits = &w->breaks.limits;
-    if (blow->impulse <= blow->body->enduredImpulse)
-    {
-        return false;
-    }
-    double weight = (double)knLength(w->def.gravity) * (double)blow->state.mass;
-    return blow->isImpact || blow->impulse > (double)limits->steadyLoad * weight * (double)dt;
-}
-
-static uint32_t MakeImpacts(const knWorld* w, const Blow* blow, float dt,
-                            knImpact impacts[KN_MAX_CRACK_HITS])
-{
-    const knWorldBreaks* b = &w->breaks;
-    knTransform frame = blow->state.transform;
-    uint32_t count = blow->count < KN_MAX_CRACK_HITS ? blow->count : KN_MAX_CRACK_HITS;
-    for (uint32_t i = 0; i < count; ++i)
-    {
-        const knHit* hit = &b->hits[blow->first + i];
-        const knPush* push = &b->pushes[hit->push];
-        knVec3 point = knInvTransformPoint(frame, push->points[hit->side]);
-        knVec3 impulse = hit->side == 0 ? push->impulse : knNeg(push->impulse);
-        // when something hits, what supports the body on the other side answers as fast
-        impacts[i] = (knImpact){.kind = blow->isImpact ? kn_loadImpact : kn_loadSteady,
-                                .point = knAdd(point, blow->body->piece->mesh.center),
-                                .impulse = knInvRotate(frame.rotation, impulse),
-                                .duration = blow->isImpact ? 0.0f : dt};
-    }
-    return count;
-}
+// ---- the budget of a step
 
 static double Clock(void* user)
 {
@@ -148,201 +89,339 @@ static double Clock(void* user)
     return knPort_Now();
 }
 
-static knResult RunBreaker(knWorld* w, const Blow* blow, float dt, knBreakResult* result)
+// What is left for the next call; false when nothing is.
+static bool NextBudget(const knWorld* w, knBreakBudget* budget)
+{
+    const knBreakLimits* limits = &w->breaks.limits;
+    const knBudget* spent = &w->breaks.budget;
+    *budget = (knBreakBudget){.clock = Clock};
+    if (limits->workPerStep > 0)
+    {
+        budget->maxWork = limits->workPerStep > spent->work ? limits->workPerStep - spent->work : 0;
+        if (budget->maxWork == 0)
+        {
+            return false;
+        }
+    }
+    if (limits->secondsPerStep > 0.0)
+    {
+        budget->maxSeconds = limits->secondsPerStep - (knPort_Now() - spent->start);
+        if (budget->maxSeconds <= 0.0)
+        {
+            return false;
+        }
+    }
+    if (limits->bodiesPerStep > 0)
+    {
+        // one crack a call, so that the bodies can be counted
+        budget->maxWork = 1;
+        return spent->bodies < limits->bodiesPerStep;
+    }
+    return true;
+}
+
+// ---- one body
+
+static knResult BeginBreaker(knWorld* w, const knBlow* blow)
 {
     knWorldBreaks* b = &w->breaks;
-    knWorldFamily* family = knWorld_GetFamily(w, blow->body->piece->family);
-    knImpact impacts[KN_MAX_CRACK_HITS];
+    const knBody* body = knWorld_GetBody(w, blow->body);
+    knWorldFamily* family = knWorld_GetFamily(w, body->piece->family);
     knBreakDef def = knDefaultBreakDef();
-    def.fragment = blow->body->piece->fragment;
+    def.fragment = body->piece->fragment;
     def.material = &family->material;
-    def.impacts = impacts;
-    def.impactCount = MakeImpacts(w, blow, dt, impacts);
+    def.impacts = blow->impacts;
+    def.impactCount = blow->impactCount;
     def.lostEnergy = blow->isImpact ? blow->energy : 0.0;
     def.maxPieces = b->limits.eventPieces;
-    def.seed = b->limits.seed + ((uint64_t)blow->id.index << 32 | def.fragment);
+    def.seed = b->limits.seed + ((uint64_t)blow->body.index << 32 | def.fragment);
     def.tuning.minVolumeShare = b->limits.minVolumeShare;
     def.tuning.small = kn_smallDebris;
     knBreakBudget budget = {.clock = Clock};
-    knResult done = b->breaker ? kn_success : knCreateBreaker(&b->breaker, &w->allocator);
-    done = done == kn_success ? knBreaker_Begin(b->breaker, family->family, &def, &budget) : done;
-    result->isDone = false;
-    while (done == kn_success && !result->isDone)
-    {
-        done = knBreaker_Continue(b->breaker, &budget, result);
-        b->updateSeconds += result->times.update;
-    }
-    return done;
+    knResult result = b->breaker ? kn_success : knCreateBreaker(&b->breaker, &w->allocator);
+    return result == kn_success ? knBreaker_Begin(b->breaker, family->family, &def, &budget)
+                                : result;
 }
 
 // At least what pays for the cracks: of contacts that took E, a share s of the impulses takes
 // s (2 - s) E.
-static double ShareOf(const Blow* blow, const knBreakResult* result)
+static double ShareOf(const knBreakEvent* event)
 {
-    double share = fmin(fmax(result->breakingShare, 0.0), 1.0);
-    double spent = blow->energy > 0.0 ? result->cracks.spentEnergy / blow->energy : 1.0;
+    const knBlow* blow = &event->blow;
+    double share = fmin(fmax(event->breakingShare, 0.0), 1.0);
+    double spent = blow->energy > 0.0 ? event->allEnergy / blow->energy : 1.0;
     double needed = 1.0 - sqrt(fmax(1.0 - spent, 0.0));
     return blow->isImpact ? fmax(share, needed) : 1.0;
 }
 
-// Keeps what the breaker will forget, the heaviest piece first.
-static void KeepPieces(knWorldBreaks* b, const knBreakResult* result, const knFragmentSet* set)
+// Bodies that the step has to make so far, and what they cost.
+static uint64_t UnitsOf(const knWorld* w, uint32_t* bodies)
 {
-    knBrokenPiece* pieces = b->brokenPieces + b->pieceCount;
-    for (uint32_t i = 0; i < result->pieceCount; ++i)
+    const knWorldBreaks* b = &w->breaks;
+    uint64_t units = 0;
+    *bodies = 0;
+    for (uint32_t e = 0; e < b->liveCount; ++e)
     {
-        knBrokenPiece piece = {result->pieces[i], result->isHeld[i] != 0};
-        double mass = set->fragments[piece.fragment].mass.mass;
-        uint32_t k = i;
-        // insertion: an event has dozens of pieces
-        for (; k > 0 && set->fragments[pieces[k - 1].fragment].mass.mass < mass; --k)
+        const knFragmentSet* set =
+            knFamily_Fragments(knWorld_GetFamily(w, b->live[e].family)->family);
+        for (uint32_t i = 0; i < b->live[e].pieceCount; ++i)
         {
-            pieces[k] = pieces[k - 1];
-        }
-        pieces[k] = piece;
-    }
-    b->pieceCount += result->pieceCount;
-}
-
-// Room for the pieces in all arrays, before anything depends on it.
-static knResult MakeRoom(knWorld* w, uint32_t pieceCount)
-{
-    knWorldBreaks* b = &w->breaks;
-    knResult result = knGrow(&w->allocator, (void**)&b->broken, &b->brokenCapacity,
-                             b->brokenCount + 1, sizeof(knBroken));
-    result = result == kn_success
-                 ? knGrow(&w->allocator, (void**)&b->brokenPieces, &b->pieceCapacity,
-                          b->pieceCount + pieceCount, sizeof(knBrokenPiece))
-                 : result;
-    result = result == kn_success ? knGrow(&w->allocator, (void**)&b->events, &b->eventCapacity,
-                                           b->brokenCount + 1, sizeof(knFractureEvent))
-                                  : result;
-    return result == kn_success ? knGrow(&w->allocator, (void**)&b->children, &b->childCapacity,
-                                         b->pieceCount + pieceCount, sizeof(knBodyId))
-                                : result;
-}
-
-static uint32_t FamilyPieces(const knWorld* w, knFamilyId family)
-{
-    uint32_t count = 0;
-    for (knId id = knPool_Next(&w->bodies, (knId){0}); !knId_IsNull(id);
-         id = knPool_Next(&w->bodies, id))
-    {
-        const knBody* body = knPool_Get(&w->bodies, id);
-        count += body->piece && knId_Equals(body->piece->family, family);
-    }
-    return count;
-}
-
-static knResult TryBody(knWorld* w, const Blow* blow, float dt)
-{
-    knWorldBreaks* b = &w->breaks;
-    knFamilyId familyId = blow->body->piece->family;
-    if (w->pieceCount >= b->limits.worldPieces ||
-        FamilyPieces(w, familyId) >= b->limits.familyPieces)
-    {
-        return kn_success;
-    }
-    knBreakResult result = {0};
-    knResult done = RunBreaker(w, blow, dt, &result);
-    if (done == kn_success && result.pieceCount < 2)
-    {
-        // it held: less need not be tried again, with some room for another place of the hit
-        double breaking = result.breakingShare * blow->impulse;
-        blow->body->enduredImpulse = fmax(blow->body->enduredImpulse, 0.1 * breaking);
-        return kn_success;
-    }
-    done = done == kn_success ? MakeRoom(w, result.pieceCount) : done;
-    if (done != kn_success)
-    {
-        return done;
-    }
-    b->broken[b->brokenCount++] = (knBroken){.body = blow->id,
-                                             .firstHit = blow->first,
-                                             .hitCount = blow->count,
-                                             .firstPiece = b->pieceCount,
-                                             .pieceCount = result.pieceCount,
-                                             .impulse = (float)blow->impulse,
-                                             .share = ShareOf(blow, &result),
-                                             .energy = result.cracks.spentEnergy,
-                                             .area = result.cracks.crackArea};
-    KeepPieces(b, &result, knFamily_Fragments(knWorld_GetFamily(w, familyId)->family));
-    return kn_success;
-}
-
-// ---- bodies for pieces
-
-// What is too small, or finds no memory, is debris.
-static void AddPieces(knWorld* w, const knParting* parting, const knBroken* broken,
-                      knFractureEvent* event)
-{
-    knWorldBreaks* b = &w->breaks;
-    knFamily* family = knWorld_GetFamily(w, parting->familyId)->family;
-    for (uint32_t i = 0; i < broken->pieceCount; ++i)
-    {
-        const knBrokenPiece* piece = &b->brokenPieces[broken->firstPiece + i];
-        const knFragment* fragment = &knFamily_Fragments(family)->fragments[piece->fragment];
-        knBodyDef def = knParting_Def(parting, knToFloat(fragment->mass.center));
-        def.kind = piece->isHeld ? kn_bodyStatic : kn_bodyDynamic;
-        knBodyId id;
-        if (fragment->state == kn_fragmentWhole &&
-            knWorld_AddPiece(w, &def, parting->familyId, piece->fragment, &id) == kn_success)
-        {
-            b->children[b->childCount++] = id;
-            event->childCount += 1;
-        }
-        else
-        {
-            event->debrisMass += fragment->mass.mass;
-            event->debrisCount += 1;
-            knFamily_Remove(family, piece->fragment);
+            const knEventPiece* piece = &b->live[e].pieces[i];
+            bool isBody = piece->isNew && set->fragments[piece->fragment].state == kn_fragmentWhole;
+            units +=
+                isBody ? BODY_UNITS + NODE_UNITS * set->fragments[piece->fragment].nodeCount : 0;
+            *bodies += isBody;
         }
     }
+    return units;
 }
 
-static void Replace(knWorld* w, const knBroken* broken)
-{
-    knWorldBreaks* b = &w->breaks;
-    const knBody* body = knPool_Get(&w->bodies, broken->body);
-    const knHit* hit = &b->hits[broken->firstHit];
-    knParting parting = knWorld_MakeParting(body);
-    knFractureEvent* event = &b->events[b->eventCount++];
-    *event = (knFractureEvent){.family = parting.familyId,
-                               .parent = knWorld_Tagged(w, broken->body),
-                               .firstChild = b->childCount,
-                               .place = b->pushes[hit->push].points[hit->side],
-                               .impulse = broken->impulse,
-                               .share = (float)broken->share,
-                               .energy = broken->energy,
-                               .crackArea = broken->area,
-                               .lostJoints = body->jointCount};
-    knWorld_RemoveBody(w, event->parent);
-    AddPieces(w, &parting, broken, event);
-}
-
-// All that break in a step are found first: what one of them gives back, the others must not have
-// lost yet.
-static knResult BreakAll(knWorld* w, float dt)
+// Cracks and cuts as far as the budget goes. A call that fails has changed nothing that the next
+// one does not find again.
+static knResult ContinueEvent(knWorld* w, knBreakEvent* event, bool mustGo)
 {
     knWorldBreaks* b = &w->breaks;
     knResult result = kn_success;
-    uint32_t tries = 0;
-    for (uint32_t i = 0; i < b->hitCount;)
+    knBreakBudget budget;
+    while (event->isCutting && (NextBudget(w, &budget) || mustGo))
     {
-        Blow blow = GatherBlow(w, i);
-        i += blow.count;
-        if (result == kn_success && tries < b->limits.breaksPerStep && IsWorthTrying(w, &blow, dt))
+        mustGo = false;
+        knBreakResult cut = {0};
+        result = knBreaker_Continue(b->breaker, &budget, &cut);
+        result = result == kn_success ? knBreakEvent_FindPieces(w, event) : result;
+        if (result != kn_success)
         {
-            tries += 1;
-            result = TryBody(w, &blow, dt);
+            break;
+        }
+        b->budget.cutting += cut.work;
+        b->updateSeconds += cut.times.update - event->updateSeconds;
+        event->updateSeconds = cut.times.update;
+        event->breakingShare = cut.breakingShare;
+        event->energy = cut.cracks.spentEnergy;
+        event->allEnergy = cut.isDone ? cut.cracks.spentEnergy : cut.cracks.energy;
+        event->area = cut.cracks.crackArea;
+        event->isCutting = !cut.isDone;
+        b->budget.work = b->budget.cutting + UnitsOf(w, &b->budget.bodies);
+    }
+    return result;
+}
+
+static bool IsFull(knWorld* w, const knBlow* blow)
+{
+    const knBreakLimits* limits = &w->breaks.limits;
+    const knBody* body = knWorld_GetBody(w, blow->body);
+    bool isFull = w->pieceCount >= limits->worldPieces ||
+                  knWorld_GetFamily(w, body->piece->family)->pieceCount >= limits->familyPieces;
+    if (isFull)
+    {
+        knWorld_Notice(w, kn_noticeLimit, kn_errorLimit, blow->body);
+    }
+    return isFull;
+}
+
+static void AddRefund(knWorld* w, const knBreakEvent* event)
+{
+    knWorldBreaks* b = &w->breaks;
+    // without room nothing is given back: the break costs more, which makes no energy
+    if (knGrow(&w->allocator, (void**)&b->refunds, &b->refundCapacity, b->refundCount + 1,
+               sizeof(knRefundShare)) == kn_success)
+    {
+        b->refunds[b->refundCount++] =
+            (knRefundShare){knWorld_Untagged(w, event->blow.body).index, event->share};
+    }
+}
+
+// It held, or its cracks came to nothing: less need not be tried again, with some room for another
+// place of the hit.
+static void Endure(knWorld* w, const knBreakEvent* event)
+{
+    knBody* body = knWorld_GetBody(w, event->blow.body);
+    double breaking = event->breakingShare * event->blow.impulse;
+    body->enduredImpulse = fmax(body->enduredImpulse, 0.1 * breaking);
+}
+
+// Decides at once; cuts as far as the budget goes. A blow of an earlier step has long been paid in
+// full: nothing of it is given back.
+static knResult TryBlow(knWorld* w, const knBlow* blow, bool isFresh)
+{
+    knWorldBreaks* b = &w->breaks;
+    if (IsFull(w, blow))
+    {
+        return kn_success;
+    }
+    b->budget.tries += 1;
+    knBreakEvent* event = NULL;
+    knResult result = knWorld_BeginEvent(w, blow, &event);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    result = BeginBreaker(w, blow);
+    event->isCutting = result == kn_success;
+    result = event->isCutting ? ContinueEvent(w, event, true) : result;
+    if (!event->isCutting && !event->hasNews && !event->isStale)
+    {
+        if (result == kn_success)
+        {
+            Endure(w, event);
+        }
+        knWorld_EndEvent(w, b->liveCount - 1);
+        return result;
+    }
+    event->share = isFresh && result == kn_success ? ShareOf(event) : 1.0;
+    if (event->share < 1.0)
+    {
+        AddRefund(w, event);
+    }
+    if (result != kn_success)
+    {
+        knWorld_Notice(w, kn_noticeDeferred, result, blow->body);
+    }
+    return kn_success;
+}
+
+// ---- the step
+
+// The event that the breaker works on, or null.
+static knBreakEvent* FindCutting(const knWorldBreaks* b)
+{
+    for (uint32_t i = 0; i < b->liveCount; ++i)
+    {
+        if (b->live[i].isCutting)
+        {
+            return &b->live[i];
         }
     }
-    knResult refunded = knWorld_Refund(w);
-    for (uint32_t i = 0; i < b->brokenCount; ++i)
+    return NULL;
+}
+
+static bool MayBegin(const knWorld* w)
+{
+    const knWorldBreaks* b = &w->breaks;
+    knBreakBudget budget;
+    return !FindCutting(b) && b->budget.tries < b->limits.breaksPerStep && NextBudget(w, &budget);
+}
+
+static void Fail(knWorld* w, const knBlow* blow, knResult result)
+{
+    if (result == kn_errorMemory)
     {
-        Replace(w, &b->broken[i]);
+        knWorld_Notice(w, kn_noticeDeferred, result, blow->body);
+        knWorld_Postpone(w, blow);
     }
-    return result == kn_success ? refunded : result;
+    else if (result != kn_success)
+    {
+        knWorld_Notice(w, kn_noticeError, result, blow->body);
+    }
+}
+
+// The hits of this step: only these can be given back, so they go first.
+static void TryHits(knWorld* w, float dt)
+{
+    knWorldBreaks* b = &w->breaks;
+    knBlow blow;
+    for (uint32_t i = 0; i < b->hitCount && b->limits.breaksPerStep > 0;)
+    {
+        i += knWorld_GatherBlow(w, i, dt, &blow);
+        if (blow.impactCount == 0)
+        {
+            continue;
+        }
+        if (MayBegin(w))
+        {
+            Fail(w, &blow, TryBlow(w, &blow, true));
+        }
+        else
+        {
+            knWorld_Postpone(w, &blow);
+        }
+    }
+}
+
+// What waited, the hardest first; bodies that are gone or have broken meanwhile are forgotten. What
+// is put back is not tried again in this step.
+static void TryPending(knWorld* w, uint32_t count)
+{
+    knWorldBreaks* b = &w->breaks;
+    for (uint32_t i = 0; i < count && b->pendingCount > 0 && MayBegin(w); ++i)
+    {
+        knBlow blow = b->pending[0];
+        b->pendingCount -= 1;
+        memmove(&b->pending[0], &b->pending[1], b->pendingCount * sizeof(knBlow));
+        const knBody* body = knPool_Get(&w->bodies, knWorld_Untagged(w, blow.body));
+        if (body && body->breakId == 0 && blow.impulse > body->enduredImpulse)
+        {
+            Fail(w, &blow, TryBlow(w, &blow, false));
+        }
+    }
+}
+
+// All that break in a step are found before bodies are replaced: what one of them gives back, the
+// others must not have lost yet.
+static void Commit(knWorld* w)
+{
+    knWorldBreaks* b = &w->breaks;
+    for (uint32_t i = 0; i < b->liveCount;)
+    {
+        knBreakEvent* event = &b->live[i];
+        knBodyId body = event->blow.body;
+        bool isWaiting = event->hasNews || event->isStale;
+        knResult result = isWaiting ? knBreakEvent_Commit(w, event) : kn_success;
+        if (result != kn_success)
+        {
+            knWorld_Notice(w, kn_noticeDeferred, result, body);
+        }
+        if (result == kn_success && !event->isCutting)
+        {
+            knWorld_EndEvent(w, i);
+        }
+        else
+        {
+            ++i;
+        }
+    }
+}
+
+static void GoOn(knWorld* w)
+{
+    knWorldBreaks* b = &w->breaks;
+    knBreakEvent* event = FindCutting(b);
+    if (!event)
+    {
+        return;
+    }
+    knResult result = ContinueEvent(w, event, true);
+    if (result != kn_success)
+    {
+        knWorld_Notice(w, result == kn_errorMemory ? kn_noticeDeferred : kn_noticeError, result,
+                       event->blow.body);
+        // only memory can come back
+        event->isCutting = result == kn_errorMemory;
+    }
+}
+
+static void BreakStep(knWorld* w, float dt)
+{
+    knWorldBreaks* b = &w->breaks;
+    uint32_t waiting = b->pendingCount;
+    GoOn(w);
+    if (!b->limits.isOff)
+    {
+        TryHits(w, dt);
+        TryPending(w, waiting);
+        knResult result = knWorld_Refund(w);
+        if (result != kn_success)
+        {
+            knWorld_Notice(w, kn_noticeDropped, result, (knBodyId){0});
+        }
+    }
+    Commit(w);
+    const knBreakEvent* cutting = FindCutting(b);
+    if (cutting || b->pendingCount > 0)
+    {
+        knBodyId body = cutting ? cutting->blow.body : b->pending[0].body;
+        knWorld_Notice(w, kn_noticeBudget, kn_success, body);
+    }
 }
 
 knResult knWorld_Break(knWorld* w, float dt)
@@ -353,19 +432,22 @@ knResult knWorld_Break(knWorld* w, float dt)
     }
     knWorldBreaks* b = &w->breaks;
     double start = knPort_Now();
-    b->pushCount = b->hitCount = b->brokenCount = b->pieceCount = 0;
-    b->eventCount = b->childCount = 0;
+    b->pushCount = b->hitCount = b->refundCount = 0;
     b->updateSeconds = 0.0;
-    knResult result = kn_success;
-    if (!b->limits.isOff)
+    b->budget = (knBudget){.start = start};
+    knWorld_ResetEvents(w);
+    knWorld_CollectHits(w);
+    knWorld_CompareContacts(w);
+    BreakStep(w, dt);
+    if (b->looseJoints > 0)
     {
-        knWorld_CollectHits(w);
-        result = BreakAll(w, dt);
+        knWorld_TieJoints(w);
     }
+    knWorld_AgeDebris(w, dt);
     b->seconds = knPort_Now() - start - b->updateSeconds;
     if (!knPort_IsOwner(w->port))
     {
         knWorld_NoteVelocities(w);
     }
-    return result;
+    return kn_success;
 }

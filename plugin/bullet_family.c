@@ -2,7 +2,6 @@
 #include "bullet_internal.h"
 
 #define JACOBI_SWEEPS 16
-#define LIST_ROOM     256 // bodies of a split that can always be listed
 
 // One rotation of Jacobi's method: the element (p, q) becomes 0.
 static void RotateJacobi(double a[3][3], double v[3][3], int p, int q)
@@ -157,6 +156,7 @@ knResult knWorld_DestroyFamily(knWorld* w, knFamilyId familyId)
         }
         id = next;
     }
+    knWorld_CancelEvents(w, familyId);
     knDestroyFamily(family->family);
     return knPool_Release(&w->families, knWorld_Untagged(w, familyId));
 }
@@ -196,37 +196,27 @@ knBodyDef knParting_Def(const knParting* parting, knVec3 center)
     return def;
 }
 
-knParting knWorld_MakeParting(const knBody* body)
+// The event as if the split had been a break without a blow.
+static void TakeSplit(knWorld* w, knBreakEvent* event, const knSplitResult* result,
+                      knWorldSplit* out)
 {
-    knParting parting = {.familyId = body->piece->family, .center = body->piece->mesh.center};
-    parting.def = knDefaultBodyDef();
-    knPortBody_Def(body->port, &parting.def);
-    parting.def.user = body->user;
-    knPortBody_State(body->port, &parting.state);
-    return parting;
-}
-
-// A part that finds no memory for its body is removed and counted as debris.
-static void AddChildren(knWorld* w, const knParting* parting, const uint32_t* fragments,
-                        uint32_t count, knWorldSplit* split)
-{
-    const knFragmentSet* set = knFamily_Fragments(knWorld_GetFamily(w, parting->familyId)->family);
-    for (uint32_t i = 0; i < count; ++i)
+    knWorldBreaks* b = &w->breaks;
+    event->area = result->crackArea;
+    uint32_t first = b->fractureCount;
+    event->isStale = true;
+    knResult done = knBreakEvent_Commit(w, event);
+    if (done != kn_success)
     {
-        const knFragment* fragment = &set->fragments[fragments[i]];
-        bool isWhole = fragment->state == kn_fragmentWhole;
-        knBodyDef def = knParting_Def(parting, knToFloat(fragment->mass.center));
-        knBodyId id;
-        if (!isWhole ||
-            knWorld_AddPiece(w, &def, parting->familyId, fragments[i], &id) != kn_success)
-        {
-            split->debrisMass += fragment->mass.mass;
-        }
-        else if (split->bodyCount < w->splitCapacity)
-        {
-            w->splitBodies[split->bodyCount++] = id;
-        }
+        knWorld_Notice(w, kn_noticeDeferred, done, event->blow.body);
+        return;
     }
+    for (uint32_t i = first; i < b->fractureCount; ++i)
+    {
+        out->bodies = b->children + b->fractures[i].firstChild;
+        out->bodyCount = b->fractures[i].childCount;
+        out->debrisMass = b->fractures[i].debrisMass;
+    }
+    knWorld_EndEvent(w, b->liveCount - 1);
 }
 
 knResult knWorld_SplitBody(knWorld* w, knBodyId id, const knSplitDef* def, knWorldSplit* out)
@@ -237,28 +227,39 @@ knResult knWorld_SplitBody(knWorld* w, knBodyId id, const knSplitDef* def, knWor
         return body ? knFail(kn_errorArgument, "knWorld_SplitBody: a piece and a result")
                     : kn_errorHandle;
     }
+    if (body->breakId != 0)
+    {
+        return knFail(kn_errorArgument,
+                      "knWorld_SplitBody: the body is breaking now; try again after the next step");
+    }
     uint32_t parent = body->piece->fragment;
-    knParting parting = knWorld_MakeParting(body);
-    knWorldFamily* owner = knWorld_GetFamily(w, parting.familyId);
+    knWorldFamily* owner = knWorld_GetFamily(w, body->piece->family);
+    knBlow blow = {.body = id};
+    knBodyState state;
+    knPortBody_State(body->port, &state);
+    blow.place = state.transform.position;
     knSplitResult result = {0};
-    // room for the list first: after the split there is no way back
-    knResult done = knGrow(&w->allocator, (void**)&w->splitBodies, &w->splitCapacity, LIST_ROOM,
-                           sizeof *w->splitBodies);
-    done = done == kn_success ? SplitFamily(w, owner->family, parent, def, &result) : done;
+    knBreakEvent* event = NULL;
+    // room for the event first: after the split there is no way back
+    knResult done = knWorld_BeginEvent(w, &blow, &event);
     if (done != kn_success)
     {
         return done;
     }
-    *out = (knWorldSplit){.outcome = result.outcome, .crackArea = result.crackArea};
-    uint32_t count = result.delta.fragmentCount;
-    if (result.outcome != kn_splitDone)
+    done = SplitFamily(w, owner->family, parent, def, &result);
+    if (done != kn_success)
     {
-        return kn_success;
+        knWorld_EndEvent(w, w->breaks.liveCount - 1);
+        return done;
     }
-    (void)knGrow(&w->allocator, (void**)&w->splitBodies, &w->splitCapacity, count,
-                 sizeof *w->splitBodies);
-    knWorld_RemoveBody(w, id);
-    AddChildren(w, &parting, result.delta.fragments, count, out);
-    out->bodies = w->splitBodies;
+    *out = (knWorldSplit){.outcome = result.outcome, .crackArea = result.crackArea};
+    if (result.outcome == kn_splitDone)
+    {
+        TakeSplit(w, event, &result, out);
+    }
+    else
+    {
+        knWorld_EndEvent(w, w->breaks.liveCount - 1);
+    }
     return kn_success;
 }

@@ -60,6 +60,7 @@ static void OnContact(const knPortContact* c, void* user)
         knGrow(&w->allocator, (void**)&b->pushes, &b->pushCapacity, b->pushCount + 1,
                sizeof(knPush)) != kn_success)
     {
+        knWorld_NoteContact(w, c, NULL);
         return;
     }
     knPush* push = &b->pushes[b->pushCount];
@@ -75,6 +76,7 @@ static void OnContact(const knPortContact* c, void* user)
     push->approach = knDot(knSub(before[1], before[0]), way);
     push->left = knDot(knSub(after[1], after[0]), way);
     b->pushCount += 1;
+    knWorld_NoteContact(w, c, push);
     AddHit(w, b->pushCount - 1, 0);
     AddHit(w, b->pushCount - 1, 1);
 }
@@ -163,11 +165,11 @@ static void JoinIslands(knWorldBreaks* b)
 static double IslandShare(knWorldBreaks* b, uint32_t island)
 {
     double share = -1.0;
-    for (uint32_t i = 0; i < b->brokenCount; ++i)
+    for (uint32_t i = 0; i < b->refundCount; ++i)
     {
-        if (FindIsland(b->islands, b->broken[i].body.index) == island)
+        if (FindIsland(b->islands, b->refunds[i].slot) == island)
         {
-            share = fmax(share, b->broken[i].share);
+            share = fmax(share, b->refunds[i].share);
         }
     }
     return share < 0.0 ? 1.0 : share;
@@ -180,10 +182,10 @@ knResult knWorld_Refund(knWorld* w)
 {
     knWorldBreaks* b = &w->breaks;
     uint32_t slots = w->bodies.usedSlots + 1;
-    knResult result = b->brokenCount > 0 ? knGrow(&w->allocator, (void**)&b->islands,
+    knResult result = b->refundCount > 0 ? knGrow(&w->allocator, (void**)&b->islands,
                                                   &b->islandCapacity, slots, sizeof(uint32_t))
                                          : kn_success;
-    if (result != kn_success || b->brokenCount == 0)
+    if (result != kn_success || b->refundCount == 0)
     {
         return result;
     }

@@ -21,21 +21,29 @@ typedef struct knBody
     knPiece* piece; // null for a shape
     void* user;
     uint32_t jointCount;
+    uint32_t breakId;      // of the break that is still cutting it, or 0
     knVec3 velocity, spin; // before the step
     double enduredImpulse; // N s; hits below it were tried and broke nothing
+    float age;             // s, of debris
+    float rest;            // s without motion, of debris
+    bool isFrozen;
 } knBody;
 
 typedef struct knWorldFamily
 {
     knFamily* family;
     knMaterial material;
+    uint32_t pieceCount; // bodies
     bool isBreakable;
 } knWorldFamily;
 
+// Where it holds is in the frames of the bodies, so that it can be handed on.
 typedef struct knJoint
 {
-    knPortJoint* port;
+    knPortJoint* port; // null while a body of it is out of the engine, or there was no memory
+    knPortJointKind kind;
     knBodyId bodies[2];
+    knVec3 pivots[2], axes[2]; // in the world where there is no body
 } knJoint;
 
 // A contact of the last step that carried an impulse and has a piece in it.
@@ -60,22 +68,96 @@ typedef struct knHit
     float total; // N s, the largest on its body
 } knHit;
 
-// A piece that broke in this step and is still one body.
-typedef struct knBroken
-{
-    knId body;
-    uint32_t firstHit, hitCount;
-    uint32_t firstPiece, pieceCount; // into brokenPieces
-    float impulse;
-    double share; // of the impulses that breaking needs
-    double energy, area;
-} knBroken;
+#define KN_MAX_STRIKERS 8
 
-typedef struct knBrokenPiece
+// All hits of one body in one step, in the frame of its asset: they can wait.
+typedef struct knBlow
+{
+    knBodyId body;
+    uint32_t impactCount;
+    knImpact impacts[KN_MAX_CRACK_HITS]; // the strongest first
+    double impulse;                      // N s, of all
+    double energy;                       // J that the contacts took
+    bool isImpact;                       // something met it with speed
+    knVec3 place;                        // in the world
+    const void* strikers[KN_MAX_STRIKERS];
+    uint32_t strikerCount;
+} knBlow;
+
+// A body whose fragment was cut, out of the engine until its pieces have bodies.
+typedef struct knEventParent
+{
+    knBodyId body;
+    uint32_t fragment;
+    bool isOut;
+    knBodyDef def; // as it was in the engine
+} knEventParent;
+
+typedef struct knEventPiece
 {
     uint32_t fragment;
-    bool isHeld;
-} knBrokenPiece;
+    uint32_t parent; // into the event's parents while it is new
+    knBodyId body;   // null for debris and until it is made
+    bool isNew, isDebris;
+} knEventPiece;
+
+// A break from the decision until the last piece has its body.
+typedef struct knBreakEvent
+{
+    uint32_t id;
+    knFamilyId family;
+    knBlow blow;
+    double share; // of the impulses that breaking needs
+    double breakingShare;
+    double energy, area, toldEnergy, toldArea;
+    double allEnergy; // J that it can spend in all
+    double updateSeconds;
+    bool isCutting; // the breaker works on it
+    bool isStale;   // fragments were cut that the list does not know
+    bool hasNews;   // pieces wait for bodies
+    knEventPiece* pieces;
+    knEventParent* parents;
+    size_t pieceCapacity, parentCapacity;
+    uint32_t pieceCount, parentCount;
+} knBreakEvent;
+
+// What gives impulses back in this step.
+typedef struct knRefundShare
+{
+    uint32_t slot;
+    double share;
+} knRefundShare;
+
+// Two bodies that touch; ordered by the engine's numbers.
+typedef struct knTouching
+{
+    uint64_t key;
+    knContactEvent event;
+    float strongest;
+    bool touches; // not only near
+} knTouching;
+
+#define KN_MAX_NOTICES 24
+#define KN_HEIR_COUNT  4096 // breaks that are remembered
+#define KN_HEIR_LISTS  1024
+
+// Who came of whom, the last breaks only.
+typedef struct knHeirs
+{
+    knBodyId* parents; // ring; null until something broke
+    knBodyId* children;
+    uint32_t* nexts; // in the list of the same hash, counted from 1
+    uint32_t lists[KN_HEIR_LISTS];
+    uint32_t count; // ever
+} knHeirs;
+
+typedef struct knBudget
+{
+    uint64_t work;    // spent in this step
+    uint64_t cutting; // of it, the rest is bodies
+    double start;     // s
+    uint32_t bodies, tries;
+} knBudget;
 
 typedef struct knWorldBreaks
 {
@@ -83,14 +165,28 @@ typedef struct knWorldBreaks
     knBreaker* breaker; // null until something is hit
     knPush* pushes;
     knHit* hits;
-    knBroken* broken;
-    knBrokenPiece* brokenPieces;
-    knFractureEvent* events;
+    knBlow* pending;    // the hardest first
+    knBreakEvent* live; // at most one is still being cut
+    knRefundShare* refunds;
+    knFractureEvent* fractures;
     knBodyId* children;
+    knDebrisEvent* debris;
+    knJointEvent* joints;
+    knTouching* touching[2]; // of this step and of the last
+    knContactEvent* contacts;
     uint32_t* islands; // by slot of the body, plus one of the game's own
-    size_t pushCapacity, hitCapacity, brokenCapacity, pieceCapacity;
-    size_t eventCapacity, childCapacity, islandCapacity;
-    uint32_t pushCount, hitCount, brokenCount, pieceCount, eventCount, childCount;
+    knNotice notices[KN_MAX_NOTICES];
+    knHeirs heirs;
+    size_t pushCapacity, hitCapacity, pendingCapacity, liveCapacity, refundCapacity;
+    size_t fractureCapacity, childCapacity, debrisCapacity, jointCapacity, contactCapacity;
+    size_t touchingCapacity[2];
+    size_t islandCapacity;
+    uint32_t pushCount, hitCount, pendingCount, liveCount, refundCount;
+    uint32_t fractureCount, childCount, debrisCount, jointCount, contactCount, noticeCount;
+    uint32_t touchingCount[2];
+    uint32_t looseJoints; // that wait for memory or a body
+    uint32_t lastId;      // of a break
+    knBudget budget;
     double seconds, updateSeconds; // of the last step
 } knWorldBreaks;
 
@@ -105,10 +201,10 @@ struct knWorld
     knPool joints;   // of knJoint
     knPortJoint* drag;
     knBodyId dragged;
-    knArena scratch;       // surfaces
-    knArena splitScratch;  // what a split tells, until its bodies are made
-    knBodyId* splitBodies; // of the last split
-    size_t splitCapacity;
+    knVec3 dragPivot;     // in its frame
+    knVec3 dragTarget;    // in the world
+    knArena scratch;      // surfaces
+    knArena splitScratch; // what a split tells, until its bodies are made
     uint32_t pieceCount;
     uint32_t serial; // of render data
     double stepTime;
@@ -150,13 +246,11 @@ knBodyId knWorld_BodyOf(const knWorld* world, const void* object);
 // What a part takes over from a body that breaks.
 typedef struct knParting
 {
-    knFamilyId familyId;
     knBodyDef def;
     knBodyState state;
     knVec3 center; // of the parent, in the frame of the asset
 } knParting;
 
-knParting knWorld_MakeParting(const knBody* body);
 knBodyDef knParting_Def(const knParting* parting, knVec3 center);
 
 void knWorld_NoteVelocities(knWorld* world);
@@ -167,3 +261,43 @@ void knWorld_CollectHits(knWorld* world);
 
 // Gives the impulses that breaking did not need back to both sides.
 knResult knWorld_Refund(knWorld* world);
+
+// bullet_blow.c: the hits from `first` on that are of one body; returns how many. A blow that is
+// not worth trying has no impacts.
+uint32_t knWorld_GatherBlow(const knWorld* world, uint32_t first, float dt, knBlow* blow);
+
+// Keeps a blow for a later step; the softest gives way when too many wait.
+void knWorld_Postpone(knWorld* world, const knBlow* blow);
+
+// bullet_pieces.c: an event with its one body, as the last of the list. Room for it is made first.
+knResult knWorld_BeginEvent(knWorld* world, const knBlow* blow, knBreakEvent** event);
+void knWorld_EndEvent(knWorld* world, uint32_t index);
+
+// Brings the list of pieces up to date; on failure it stays stale.
+knResult knBreakEvent_FindPieces(knWorld* world, knBreakEvent* event);
+
+// Makes bodies of new pieces and ends those that were cut: all of them, or none on failure.
+knResult knBreakEvent_Commit(knWorld* world, knBreakEvent* event);
+
+// Forgets events of a family that goes.
+void knWorld_CancelEvents(knWorld* world, knFamilyId family);
+
+// bullet_joint.c: takes joints of a body out of the engine; hands those of a cut body on to its
+// pieces; ties what is loose.
+void knWorld_LoosenJoints(knWorld* world, knBodyId body);
+void knWorld_HandJointsOn(knWorld* world, const knBreakEvent* event, uint32_t parent,
+                          knFractureEvent* fracture);
+void knWorld_TieJoints(knWorld* world);
+
+// bullet_events.c
+void knWorld_ResetEvents(knWorld* world);
+void knWorld_Notice(knWorld* world, knNoticeKind kind, knResult result, knBodyId body);
+void knWorld_NoteContact(knWorld* world, const knPortContact* contact, const knPush* push);
+void knWorld_CompareContacts(knWorld* world);
+void knWorld_NoteHeir(knWorld* world, knBodyId parent, knBodyId heir);
+void knWorld_AddJointEvent(knWorld* world, const knJointEvent* event);
+void knWorld_AddDebrisEvent(knWorld* world, const knDebrisEvent* event);
+
+// bullet_debris.c: what is old goes, what rests is frozen; what touched a body that goes is woken.
+void knWorld_AgeDebris(knWorld* world, float dt);
+void knWorld_WakeNeighbours(knWorld* world, const knBody* body);

@@ -29,6 +29,7 @@ extern "C"
     void knDestroyPort(knPort* port);
     bool knPort_IsOwner(const knPort* port);
     void knPort_SetGravity(knPort* port, knVec3 gravity);
+    knVec3 knPort_Gravity(const knPort* port);
     void knPort_Step(knPort* port, float dt);
 
     typedef enum knPortShapeKind
@@ -82,6 +83,27 @@ extern "C"
     void knPortBody_SetFilter(knPort* port, knPortBody* body, int group, int mask);
     void knPortBody_Wake(knPortBody* body);
 
+    // Out of the engine, with all that it knows of contacts; its state stays.
+    void knPort_TakeOut(knPort* port, knPortBody* body);
+    bool knPortBody_IsIn(const knPortBody* body);
+
+    // A piece becomes static where it is, or moves again.
+    void knPort_Freeze(knPort* port, knPortBody* body, bool isFrozen);
+
+    // No contacts between a body that has none yet and an object, which is never followed.
+    void knPortBody_Ignore(knPortBody* body, const void* object, bool isIgnored);
+
+    typedef void knPortObjectFcn(const void* object, void* user);
+
+    // Everything that is near a piece as the engine knows it.
+    void knPort_EachNeighbour(knPort* port, const knPortBody* body, knPortObjectFcn* callback,
+                              void* user);
+    void knPort_WakeObject(const void* object);
+
+    // Takes constraints that are not Knap's off a body and tells them.
+    void knPort_ReleaseConstraints(knPort* port, knPortBody* body,
+                                   void (*callback)(void* constraint, void* user), void* user);
+
     // The slot that an object of Bullet's claims to have; the caller checks that it is true.
     uint32_t knPort_SlotOf(const void* object);
 
@@ -96,9 +118,9 @@ extern "C"
     {
         knPortJointKind kind;
         knPortBody* a;
-        knPortBody* b; // null for the world
-        knVec3 pivot;  // in the world
-        knVec3 axis;
+        knPortBody* b;    // null for the world
+        knVec3 pivots[2]; // in the world, of either side
+        knVec3 axes[2];
     } knPortJointDef;
 
     knResult knPort_CreateJoint(knPort* port, const knPortJointDef* def, knPortJoint** joint);
@@ -119,6 +141,7 @@ extern "C"
     typedef struct knPortContact
     {
         const void* objects[2];
+        uint64_t key;           // of the pair, the same as long as the bodies last
         knWorldContact contact; // without bodies
         knVec3 points[2];       // where the engine applied the impulse to either
         knVec3 impulse;         // on object 0, friction included, N s

@@ -83,6 +83,8 @@ knResult MakeWorld(knPort* port, const knWorldDef* def)
     port->world->setGravity(ToBt(def->gravity));
     port->world->getSolverInfo().m_numIterations = def->solverIterations;
     port->world->getSolverInfo().m_linearSlop = def->slop;
+    // without it the order of the pairs follows addresses, and no run repeats another
+    port->world->getDispatchInfo().m_deterministicOverlappingPairs = true;
     knTuneBullet(port->world);
     return kn_success;
 }
@@ -182,6 +184,11 @@ bool knPort_IsOwner(const knPort* port)
 void knPort_SetGravity(knPort* port, knVec3 gravity)
 {
     port->world->setGravity(ToBt(gravity));
+}
+
+knVec3 knPort_Gravity(const knPort* port)
+{
+    return FromBt(port->world->getGravity());
 }
 
 void knPort_Step(knPort* port, float dt)
@@ -436,6 +443,10 @@ void knPortBody_SetTransform(knPort* port, knPortBody* body, knTransform transfo
     b->setWorldTransform(t);
     b->setInterpolationWorldTransform(t);
     b->updateInertiaTensor();
+    if (!body->isAdded)
+    {
+        return;
+    }
     port->world->updateSingleAabb(b);
     port->world->getBroadphase()->getOverlappingPairCache()->cleanProxyFromPairs(
         b->getBroadphaseHandle(), port->dispatcher);
@@ -461,6 +472,10 @@ void knPortBody_ApplyImpulse(knPortBody* body, knVec3 impulse, knVec3 point)
 void knPortBody_SetFilter(knPort* port, knPortBody* body, int group, int mask)
 {
     btBroadphaseProxy* proxy = body->body->getBroadphaseHandle();
+    if (!proxy)
+    {
+        return;
+    }
     proxy->m_collisionFilterGroup = group;
     proxy->m_collisionFilterMask = mask;
     port->world->refreshBroadphaseProxy(body->body);
@@ -470,6 +485,93 @@ void knPortBody_SetFilter(knPort* port, knPortBody* body, int group, int mask)
 void knPortBody_Wake(knPortBody* body)
 {
     body->body->activate(true);
+}
+
+void knPort_TakeOut(knPort* port, knPortBody* body)
+{
+    if (body->isAdded)
+    {
+        port->world->removeRigidBody(body->body);
+        body->isAdded = false;
+    }
+}
+
+bool knPortBody_IsIn(const knPortBody* body)
+{
+    return body->isAdded;
+}
+
+// Bullet keeps lists of what moves: a body that changes sides is taken out and put back.
+void knPort_Freeze(knPort* port, knPortBody* body, bool isFrozen)
+{
+    btRigidBody* b = body->body;
+    int group = b->getBroadphaseHandle()->m_collisionFilterGroup;
+    int mask = b->getBroadphaseHandle()->m_collisionFilterMask;
+    port->world->removeRigidBody(b);
+    if (isFrozen)
+    {
+        body->frozenMass = 1.0f / b->getInvMass();
+        body->frozenInertia = b->getLocalInertia();
+        b->clearForces();
+        b->setLinearVelocity(btVector3(0.0f, 0.0f, 0.0f));
+        b->setAngularVelocity(btVector3(0.0f, 0.0f, 0.0f));
+    }
+    btVector3 none(0.0f, 0.0f, 0.0f);
+    b->setMassProps(isFrozen ? 0.0f : body->frozenMass, isFrozen ? none : body->frozenInertia);
+    b->updateInertiaTensor();
+    port->world->addRigidBody(b, group, mask);
+    if (!isFrozen)
+    {
+        b->forceActivationState(ACTIVE_TAG);
+        b->activate(true);
+    }
+}
+
+void knPortBody_Ignore(knPortBody* body, const void* object, bool isIgnored)
+{
+    body->body->setIgnoreCollisionCheck(static_cast<const btCollisionObject*>(object), isIgnored);
+}
+
+// The callback may change what the engine knows, so they are listed first.
+void knPort_EachNeighbour(knPort* port, const knPortBody* body, knPortObjectFcn* callback,
+                          void* user)
+{
+    port->neighbours.resizeNoInitialize(0);
+    for (const Algorithm* a = port->first; a; a = a->next)
+    {
+        if (a->objects[0] == body->body || a->objects[1] == body->body)
+        {
+            port->neighbours.push_back(a->objects[a->objects[0] == body->body ? 1 : 0]);
+        }
+    }
+    for (int i = 0; i < port->neighbours.size(); ++i)
+    {
+        callback(port->neighbours[i], user);
+    }
+}
+
+void knPort_WakeObject(const void* object)
+{
+    btRigidBody* body = const_cast<btRigidBody*>(
+        btRigidBody::upcast(static_cast<const btCollisionObject*>(object)));
+    if (body && body->getInvMass() > 0.0f)
+    {
+        body->activate(true);
+    }
+}
+
+void knPort_ReleaseConstraints(knPort* port, knPortBody* body,
+                               void (*callback)(void* constraint, void* user), void* user)
+{
+    for (int i = port->world->getNumConstraints() - 1; i >= 0; --i)
+    {
+        btTypedConstraint* c = port->world->getConstraint(i);
+        if (&c->getRigidBodyA() == body->body || &c->getRigidBodyB() == body->body)
+        {
+            port->world->removeConstraint(c);
+            callback(c, user);
+        }
+    }
 }
 
 uint32_t knPort_SlotOf(const void* object)
@@ -501,11 +603,16 @@ btVector3 LocalPoint(const btRigidBody* body, knVec3 p)
 btTypedConstraint* MakePoint(knPort* port, const knPortJointDef* def)
 {
     btRigidBody* a = def->a->body;
+    btVector3 pivot = LocalPoint(a, def->pivots[0]);
     btPoint2PointConstraint* joint =
-        def->b ? Make<btPoint2PointConstraint>(port->allocator, *a, *def->b->body,
-                                               LocalPoint(a, def->pivot),
-                                               LocalPoint(def->b->body, def->pivot))
-               : Make<btPoint2PointConstraint>(port->allocator, *a, LocalPoint(a, def->pivot));
+        def->b ? Make<btPoint2PointConstraint>(port->allocator, *a, *def->b->body, pivot,
+                                               LocalPoint(def->b->body, def->pivots[1]))
+               : Make<btPoint2PointConstraint>(port->allocator, *a, pivot);
+    if (joint && !def->b)
+    {
+        // Bullet takes the place of the body's own point; the world's may be a little off
+        joint->setPivotB(ToBt(def->pivots[1]));
+    }
     if (joint && def->kind == kn_portDrag)
     {
         // a hand: strong enough to lift it ten times over, too soft to throw it out of the world
@@ -520,13 +627,18 @@ btTypedConstraint* MakeHinge(knPort* port, const knPortJointDef* def)
     btRigidBody* a = def->a->body;
     if (!def->b)
     {
-        return Make<btHingeConstraint>(port->allocator, *a, LocalPoint(a, def->pivot),
-                                       LocalAxis(a, def->axis));
+        btHingeConstraint* hinge = Make<btHingeConstraint>(
+            port->allocator, *a, LocalPoint(a, def->pivots[0]), LocalAxis(a, def->axes[0]));
+        if (hinge)
+        {
+            hinge->getBFrame().setOrigin(ToBt(def->pivots[1]));
+        }
+        return hinge;
     }
     btRigidBody* b = def->b->body;
-    return Make<btHingeConstraint>(port->allocator, *a, *b, LocalPoint(a, def->pivot),
-                                   LocalPoint(b, def->pivot), LocalAxis(a, def->axis),
-                                   LocalAxis(b, def->axis));
+    return Make<btHingeConstraint>(port->allocator, *a, *b, LocalPoint(a, def->pivots[0]),
+                                   LocalPoint(b, def->pivots[1]), LocalAxis(a, def->axes[0]),
+                                   LocalAxis(b, def->axes[1]));
 }
 
 } // namespace
@@ -618,13 +730,14 @@ void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* us
 {
     for (const Algorithm* a = port->first; a; a = a->next)
     {
+        uint64_t key = a->manifolds.size() > 0 ? PairKey(a->objects[0], a->objects[1]) : 0;
         for (int i = 0; i < a->manifolds.size(); ++i)
         {
             const btPersistentManifold* m = a->manifolds[i];
             for (int k = 0; k < m->getNumContacts(); ++k)
             {
                 const btManifoldPoint& p = m->getContactPoint(k);
-                knPortContact c = {{a->objects[0], a->objects[1]}, {}, {}, {}};
+                knPortContact c = {{a->objects[0], a->objects[1]}, key, {}, {}, {}};
                 c.contact.point = FromBt(p.m_positionWorldOnB);
                 c.contact.normal = FromBt(p.m_normalWorldOnB);
                 c.contact.distance = p.m_distance1;

@@ -197,25 +197,45 @@ bool IsOurs(const btCollisionObject* a, const btCollisionObject* b)
            (AsPiece(shapes[1]) && !shapes[0]->isCompound());
 }
 
-// Pairs that the broad phase has just found have no algorithm yet; Bullet would make it now.
+bool IsMissing(const knPort* port, const btBroadphasePair& pair)
+{
+    const btCollisionObject* a = static_cast<btCollisionObject*>(pair.m_pProxy0->m_clientObject);
+    const btCollisionObject* b = static_cast<btCollisionObject*>(pair.m_pProxy1->m_clientObject);
+    return !pair.m_algorithm && IsOurs(a, b) && port->dispatcher->needsCollision(a, b);
+}
+
+void MakeOne(knPort* port, btBroadphasePair& pair)
+{
+    btCollisionObject* a = static_cast<btCollisionObject*>(pair.m_pProxy0->m_clientObject);
+    btCollisionObject* b = static_cast<btCollisionObject*>(pair.m_pProxy1->m_clientObject);
+    btCollisionObjectWrapper wa(nullptr, a->getCollisionShape(), a, a->getWorldTransform(), -1, -1);
+    btCollisionObjectWrapper wb(nullptr, b->getCollisionShape(), b, b->getWorldTransform(), -1, -1);
+    pair.m_algorithm =
+        port->dispatcher->findAlgorithm(&wa, &wb, nullptr, BT_CONTACT_POINT_ALGORITHMS);
+}
+
+// Pairs that the broad phase has just found have no algorithm yet; Bullet would make it now. The
+// cache's own order follows addresses, so they are made in order of their bodies.
 void MakeMissing(knPort* port)
 {
     btOverlappingPairCache* cache = port->world->getBroadphase()->getOverlappingPairCache();
     btBroadphasePair* pairs = cache->getOverlappingPairArrayPtr();
+    btAlignedObjectArray<MissingPair>& missing = port->missing;
+    missing.resizeNoInitialize(0);
     for (int i = 0; i < cache->getNumOverlappingPairs(); ++i)
     {
-        btCollisionObject* a = static_cast<btCollisionObject*>(pairs[i].m_pProxy0->m_clientObject);
-        btCollisionObject* b = static_cast<btCollisionObject*>(pairs[i].m_pProxy1->m_clientObject);
-        if (pairs[i].m_algorithm || !IsOurs(a, b) || !port->dispatcher->needsCollision(a, b))
+        if (IsMissing(port, pairs[i]))
         {
-            continue;
+            missing.push_back(
+                {PairKey(static_cast<btCollisionObject*>(pairs[i].m_pProxy0->m_clientObject),
+                         static_cast<btCollisionObject*>(pairs[i].m_pProxy1->m_clientObject)),
+                 i});
         }
-        btCollisionObjectWrapper wa(nullptr, a->getCollisionShape(), a, a->getWorldTransform(), -1,
-                                    -1);
-        btCollisionObjectWrapper wb(nullptr, b->getCollisionShape(), b, b->getWorldTransform(), -1,
-                                    -1);
-        pairs[i].m_algorithm =
-            port->dispatcher->findAlgorithm(&wa, &wb, nullptr, BT_CONTACT_POINT_ALGORITHMS);
+    }
+    missing.quickSort([](const MissingPair& x, const MissingPair& y) { return x.key < y.key; });
+    for (int i = 0; i < missing.size(); ++i)
+    {
+        MakeOne(port, pairs[missing[i].pair]);
     }
 }
 
@@ -337,6 +357,28 @@ void SetRestitution(btManifoldPoint& point, const btCollisionObject* const objec
     }
 }
 
+// How fast an impulse of 1 N s with this moment turns a body.
+float TurnOf(const btCollisionObject* object, const btVector3& moment)
+{
+    const btRigidBody* body = btRigidBody::upcast(object);
+    return body ? (body->getInvInertiaTensorWorld() * moment).length() : 0.0f;
+}
+
+// Both bodies get the impulse at one place, or spin would come from nothing. What is found ahead
+// has two that may be far apart: the one counts that belongs to the body which spins up faster.
+void ActAtOnePlace(btManifoldPoint& point, const btCollisionObject* const objects[2])
+{
+    btVector3 between = point.m_positionWorldOnA - point.m_positionWorldOnB;
+    const btVector3& normal = point.m_normalWorldOnB;
+    btVector3 aside = between - normal * between.dot(normal);
+    btVector3 moment = aside.cross(normal);
+    bool isA = TurnOf(objects[0], moment) >= TurnOf(objects[1], moment);
+    btVector3 place = isA ? point.m_positionWorldOnA - 0.5f * (between - aside)
+                          : point.m_positionWorldOnB + 0.5f * (between - aside);
+    point.m_positionWorldOnA = place;
+    point.m_positionWorldOnB = place;
+}
+
 void Algorithm::AddPoint(btPersistentManifold* manifold, const knTouch& touch, float dt,
                          btManifoldResult* out)
 {
@@ -363,6 +405,7 @@ void Algorithm::AddPoint(btPersistentManifold* manifold, const knTouch& touch, f
         point.m_distance1 = touch.distance;
         // they do not touch yet, and lateral impulses at two places would make spin from nothing
         point.m_combinedFriction = 0.0f;
+        ActAtOnePlace(point, objects);
     }
     SetRestitution(point, objects, dt);
     btManifoldPoint* old = FindOld(part, feature);

@@ -158,6 +158,14 @@ double Now()
     return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
+// Numbers of the broad phase are given in order of creation and never again.
+uint64_t PairKey(const btCollisionObject* a, const btCollisionObject* b)
+{
+    uint64_t x = static_cast<uint64_t>(a->getBroadphaseHandle()->m_uniqueId);
+    uint64_t y = static_cast<uint64_t>(b->getBroadphaseHandle()->m_uniqueId);
+    return x < y ? x << 32 | y : y << 32 | x;
+}
+
 class Algorithm;
 
 // The tables of Bullet's dispatcher are protected; a name through a derived class reaches them.
@@ -198,6 +206,13 @@ struct StepAction final : btActionInterface
     {
     }
     knPort* port;
+};
+
+// A pair of the broad phase without an algorithm.
+struct MissingPair
+{
+    uint64_t key;
+    int pair;
 };
 
 struct SavedEntry
@@ -242,6 +257,8 @@ struct knPort
     Algorithm* first = nullptr;
     Algorithm* last = nullptr;
     btAlignedObjectArray<btManifoldPoint> oldPoints;
+    btAlignedObjectArray<MissingPair> missing;
+    btAlignedObjectArray<const btCollisionObject*> neighbours;
     double queryTime = 0.0, contactTime = 0.0;         // of this step
     double lastQueryTime = 0.0, lastContactTime = 0.0; // of the last one
 };
@@ -259,5 +276,7 @@ struct knPortBody
     knVec3* positions;
     knTriangle* triangles;
     uint32_t positionCount, triangleCount;
+    btScalar frozenMass; // that it has when it moves again
+    btVector3 frozenInertia;
     bool isAdded;
 };

@@ -108,6 +108,10 @@ void knDestroyWorld(knWorld* w)
     if (w->port)
     {
         (void)knWorld_Drop(w);
+        while (w->breaks.liveCount > 0)
+        {
+            knWorld_EndEvent(w, w->breaks.liveCount - 1);
+        }
         for (knId id = knPool_Next(&w->joints, (knId){0}); !knId_IsNull(id);
              id = knPool_Next(&w->joints, id))
         {
@@ -134,7 +138,6 @@ void knDestroyWorld(knWorld* w)
     knDestroyArena(&w->scratch);
     knDestroyArena(&w->splitScratch);
     knAllocator allocator = w->allocator;
-    knRelease(&allocator, w->splitBodies, w->splitCapacity, sizeof *w->splitBodies);
     knRelease(&allocator, w, 1, sizeof *w);
 }
 
@@ -151,10 +154,7 @@ knResult knWorld_Step(knWorld* w, float dt)
     }
     double start = knPort_Now();
     knPairs_ResetCounters(w->pairs);
-    if (!w->breaks.limits.isOff)
-    {
-        knWorld_NoteVelocities(w);
-    }
+    knWorld_NoteVelocities(w);
     knPort_Step(w->port, dt);
     knResult result = knWorld_Break(w, dt);
     w->stepTime = knPort_Now() - start;

@@ -122,8 +122,8 @@ KN_API knResult knWorld_DestroyBody(knWorld* world, knBodyId body);
 typedef struct knWorldSplit
 {
     knSplitOutcome outcome;
-    const knBodyId* bodies; // the heaviest first, until the next split; none unless kn_splitDone;
-                            // without memory for a longer list at least 256
+    const knBodyId* bodies; // the heaviest first, until the next split or step; none unless
+                            // kn_splitDone, and without memory for them: a later step makes them
     uint32_t bodyCount;
     double debrisMass; // kg, of pieces too small for a body
     double crackArea;  // m^2, one side of the new cracks

@@ -10,7 +10,7 @@
 
 #include "knap/breaking.h"
 #include "knap/setting.h"
-#include "knap/world.h"
+#include "knap/world_events.h"
 
 // What each one means, its default and its range stand in one table: knBreakSettings.
 typedef struct knBreakLimits
@@ -45,25 +45,8 @@ KN_API knResult knWorld_SetMaterial(knWorld* world, knFamilyId family, const knM
 // At first what moves can break, and what is anchored; another static or kinematic body cannot.
 KN_API knResult knWorld_SetBreakable(knWorld* world, knFamilyId family, bool isBreakable);
 
-typedef struct knFractureEvent
-{
-    knFamilyId family;
-    knBodyId parent;     // no longer there
-    uint32_t firstChild; // into knWorld_Children
-    uint32_t childCount; // the heaviest first
-    knVec3 place;        // of the strongest contact, in the world
-    float impulse;       // N s, of all contacts
-    float share;         // of it that breaking took
-    double energy;       // J spent on cracks
-    double crackArea;    // m^2, one side
-    double debrisMass;   // kg, of pieces too small for a body
-    uint32_t debrisCount;
-    uint32_t lostJoints; // that held the parent
-} knFractureEvent;
-
-// Of the last step. The arrays are the world's, until the next.
-KN_API const knFractureEvent* knWorld_Fractures(const knWorld* world, uint32_t* count);
-KN_API const knBodyId* knWorld_Children(const knWorld* world, uint32_t* count);
+// How much of a piece of debris is to be seen, from 1 to 0 at the end of its life; 1 for others.
+KN_API float knWorld_Fade(const knWorld* world, knBodyId body);
 
 // knWorld_Step calls it; a game that steps an attached world calls it after each step of Bullet's,
 // with the same time step.

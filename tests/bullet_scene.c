@@ -92,3 +92,49 @@ float DeepestContact(const knWorld* world)
     }
     return deepest;
 }
+
+static knDVec3 TimesInertia(const knDSym3* i, knDVec3 w)
+{
+    return knMakeDVec3(i->xx * w.x + i->xy * w.y + i->xz * w.z,
+                       i->xy * w.x + i->yy * w.y + i->yz * w.z,
+                       i->xz * w.x + i->yz * w.y + i->zz * w.z);
+}
+
+static void AddBody(Motion* m, const knBodyState* s, knDVec3 spun)
+{
+    double mass = (double)s->mass;
+    knDVec3 v = knToDouble(s->velocity);
+    m->linear = knDAdd(m->linear, knDScale(mass, v));
+    m->angular = knDAdd(m->angular, knDCross(knToDouble(s->transform.position), knDScale(mass, v)));
+    m->angular = knDAdd(m->angular, spun);
+    m->energy += 0.5 * mass * knDDot(v, v) + 0.5 * knDDot(spun, knToDouble(s->spin));
+    m->mass += mass;
+}
+
+Motion MotionOf(const knWorld* world, float ballRadius)
+{
+    Motion m = {0};
+    for (knBodyId id = knWorld_NextBody(world, (knBodyId){0}); !knId_IsNull(id);
+         id = knWorld_NextBody(world, id))
+    {
+        knBodyState s = StateOf(world, id);
+        knBodyPiece piece;
+        knDVec3 spun;
+        if (knWorld_BodyPiece(world, id, &piece) == kn_success)
+        {
+            const knFragment* f = &knFamily_Fragments(piece.object)->fragments[piece.fragment];
+            knVec3 local = knInvRotate(s.transform.rotation, s.spin);
+            knDVec3 l = TimesInertia(&f->mass.inertia, knToDouble(local));
+            spun = knToDouble(knRotate(s.transform.rotation, knToFloat(l)));
+            spun = knDScale(s.mass > 0.0f ? 1.0 : 0.0, spun);
+            m.pieceMass += f->mass.mass;
+        }
+        else
+        {
+            double i = 0.4 * (double)s.mass * (double)ballRadius * (double)ballRadius;
+            spun = knDScale(i, knToDouble(s.spin));
+        }
+        AddBody(&m, &s, spun);
+    }
+    return m;
+}

@@ -38,6 +38,18 @@ extern "C"
     // Of all contacts of pieces, m, not negative.
     float DeepestContact(const knWorld* world);
 
+    // What a world has in all, from masses and velocities alone. Shapes are solid balls of the
+    // given radius; pieces have the inertia of their volume, also those that do not move.
+    typedef struct Motion
+    {
+        knDVec3 linear, angular; // kg m/s, kg m^2/s about the origin
+        double energy;           // J, kinetic
+        double mass;             // kg, of what moves
+        double pieceMass;        // kg, of all pieces
+    } Motion;
+
+    Motion MotionOf(const knWorld* world, float ballRadius);
+
 #if defined(__cplusplus)
 }
 #endif
