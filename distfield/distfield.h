@@ -17,7 +17,8 @@
 //   cooked, shared   grid     1472 bytes per dense brick of 8^3 cells, 8 per brick
 //                    locator  16 bytes per tetrahedron for the lists of the nodes, plus the tree:
 //                             4 per reference, 8 per tree node; 50 to 130 in all on our objects
-//                    and 8 per cell of its lattice, of which there are 32768 at most
+//                    and 8 per cell of its lattice, of which there are 32768 at most, and 10 per
+//                    word of cells that a tetrahedron covers: 2 to 4 of them in the mean
 //   per instance     20.4 bytes per node, 64 per label, 4 per tetrahedron, 72 per cut one
 //                    and 236 per part of those with several planes
 //                    KN_OCCUPANCY_BYTES + 4 per piece that can live at the same time
@@ -29,7 +30,7 @@
 #define KN_GRID_TAG        KN_TAG('D', 'G', 'R', 'D')
 #define KN_GRID_VERSION    1
 #define KN_LOCATOR_TAG     KN_TAG('K', 'D', 'T', 'R')
-#define KN_LOCATOR_VERSION 2
+#define KN_LOCATOR_VERSION 3
 #define KN_AT_SURFACE      0x80000000u // in a reference: the tetrahedron has an original face
 #define KN_BRICK_CELLS     8           // along an axis
 #define KN_OCCUPANCY_WORDS 704         // of 64 bits, for all levels of one fragment
@@ -54,6 +55,11 @@ typedef struct knTetLocator
     const uint32_t* references; // tetrahedra of the leaves, ascending in each
     const uint32_t* nodeTetStarts; // nodeCount + 1
     const uint32_t* nodeTets;      // the tetrahedra around each node, ascending
+    // what each tetrahedron covers of the lattice: words of 4 x 4 x 4 cells, x first, and in each
+    // of them the cells that it touches
+    const uint32_t* coverStarts; // tetCount + 1
+    const uint64_t* coverMasks;
+    const uint16_t* coverWords;
     knBox box;
     knVec3 scale;     // cells of the lattice per metre
     knVec3 cell;      // m

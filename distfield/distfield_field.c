@@ -159,6 +159,7 @@ knResult knCreateFragmentField(knFragmentField** field, const knFieldDef* def,
                            .grid = *def->grid,
                            .mesh = def->locator->mesh,
                            .cuts = def->cuts};
+    knPlaceLevels(f);
     // a ball of the size of a tetrahedron meets a handful of them
     float edge = MeanEdge(f->mesh);
     f->def.exactRadius = def->exactRadius < 0.0f ? 2.0f * edge : def->exactRadius;

@@ -72,43 +72,20 @@ static knNodeValue ValueOf(knVec3 p, const knFaceHit* hit, uint32_t source)
     return (knNodeValue){(float)length, unit, source};
 }
 
-// The crack faces of one part of a tetrahedron.
-typedef struct Cracks
-{
-    knPolygon polygons[KN_MAX_TET_PLANES];
-    uint32_t count;
-    bool isOther; // taken from the other part, so normals point into this one
-} Cracks;
-
-static void StartNode(Front* front, uint32_t tet, int corner, const Cracks* cracks)
+static void StartNode(Front* front, uint32_t tet, int corner, const knNearest4* nearest)
 {
     knFragmentField* field = front->field;
     uint32_t node = field->mesh->tets[tet].v[corner];
-    knVec3 p = field->mesh->nodes[node];
-    double known = (double)field->values[node].distance;
-    knFaceHit hit = {.distance2 = known < DBL_MAX ? known * known : DBL_MAX};
-    bool found = false;
-    for (uint32_t i = 0; i < cracks->count; ++i)
+    float distance = sqrtf(nearest->distance2[corner]);
+    if (!(distance < REAL_DECREASE * field->values[node].distance))
     {
-        found = knHitPolygon(&cracks->polygons[i], knToDouble(p), &hit) || found;
+        return;
     }
-    if (found)
-    {
-        hit.normal = cracks->isOther ? knDScale(-1.0, hit.normal) : hit.normal;
-        knNodeValue value = ValueOf(p, &hit, tet);
-        field->stats.startNodes += Accept(front, node, &value);
-    }
-}
-
-static void LoadCracks(const knFragmentField* field, uint32_t tet, uint8_t mask, Cracks* cracks)
-{
-    knCrackFaces buffer;
-    const knCrackFaces* faces = knFindCracks(field, tet, mask, &buffer);
-    for (uint32_t k = 0; k < faces->count; ++k)
-    {
-        knPreparePolygon(&cracks->polygons[k], &faces->faces[k]);
-    }
-    cracks->count = faces->count;
+    knVec3 way = {nearest->x[corner], nearest->y[corner], nearest->z[corner]};
+    // a node on the crack itself: out through the face
+    way = distance > 0.0f ? knScale(1.0f / distance, way) : nearest->normal;
+    knNodeValue value = {distance, way, tet};
+    field->stats.startNodes += Accept(front, node, &value);
 }
 
 // The nodes of a crossed tetrahedron, each from the crack faces of its own part.
@@ -117,9 +94,6 @@ static void StartTet(Front* front, uint32_t tet)
     const knFragmentField* field = front->field;
     const uint32_t* v = field->mesh->tets[tet].v;
     bool onePlane = field->cuts->cuts[field->cuts->tetCuts[tet]].planeCount == 1;
-    Cracks cracks;
-    cracks.count = 0;
-    cracks.isOther = false;
     uint8_t done = 0;
     for (int i = 0; i < 4; ++i)
     {
@@ -129,20 +103,23 @@ static void StartTet(Front* front, uint32_t tet)
             continue;
         }
         uint8_t mask = knCutStore_Mask(field->cuts, field->mesh, tet, label);
-        done |= mask;
-        // the two parts of one plane have the same face
-        cracks.isOther = onePlane && cracks.count > 0;
-        if (!cracks.isOther)
+        knCrackFaces buffer;
+        const knCrackFaces* faces = knFindCracks(field, tet, mask, &buffer);
+        for (uint32_t k = 0; k < faces->count; ++k)
         {
-            LoadCracks(field, tet, mask, &cracks);
-        }
-        for (int k = i; k < 4; ++k)
-        {
-            if (mask >> k & 1)
+            knNearest4 nearest;
+            knNearestOnFace4(field->mesh, tet, &faces->faces[k], &nearest);
+            for (int c = 0; c < 4; ++c)
             {
-                StartNode(front, tet, k, &cracks);
+                // the two parts of one plane have the same face
+                bool other = onePlane && (mask >> c & 1) == 0;
+                if (mask >> c & 1 || (other && IsNew(field, field->cuts->labels[v[c]])))
+                {
+                    StartNode(front, tet, c, &nearest);
+                }
             }
         }
+        done |= onePlane ? 0xF : mask;
     }
 }
 

@@ -52,7 +52,8 @@ typedef struct knLocatorHeader
     uint32_t meshNodeCount;
     uint32_t meshTetCount;
     uint32_t shifts[3]; // the lattice has 1 << shift cells along an axis
-    uint32_t zero[8];
+    uint32_t coverCount;
+    uint32_t zero[7];
 } knLocatorHeader;
 
 typedef struct knGridHeader
@@ -77,6 +78,8 @@ _Static_assert(sizeof(knLocatorHeader) == 64 && sizeof(knGridHeader) == 64, "one
 #define KN_KD_LEAF        3u
 #define KN_MAX_WALK_STEPS 12
 #define KN_LATTICE_BITS   15 // cells of the lattice at most, as a power of two
+#define KN_WORD_SIDE      4  // cells of a word along an axis
+#define KN_LATTICE_WORDS  9  // words of the lattice at most, as a power of two
 
 // Compile to one instruction each; fmin and fmax are calls because of what is not a number.
 static inline double knLower(double a, double b)
@@ -124,8 +127,52 @@ static inline float knAxis(knVec3 p, uint32_t axis)
 // cells lie within cells of the tree.
 void knPlaceLattice(knTetLocator* locator, const uint32_t shifts[3]);
 
+// The words along an axis of 1 << shift cells, as a power of two.
+static inline uint32_t knWordShift(uint32_t shift)
+{
+    return shift > 2 ? shift - 2 : 0;
+}
+
+static inline uint32_t knLatticeWords(const uint32_t shifts[3])
+{
+    return knWordShift(shifts[0]) + knWordShift(shifts[1]) + knWordShift(shifts[2]);
+}
+
+// The bit of a cell in its word.
+static inline uint32_t knCellBit(uint32_t x, uint32_t y, uint32_t z)
+{
+    return (x & 3u) | (y & 3u) << 2 | (z & 3u) << 4;
+}
+
+// Cells of a level, ends included.
+typedef struct knCellRange
+{
+    int32_t low[3], high[3];
+} knCellRange;
+
+// The cells that touch the box, some more where it ends within `slack` cells of a side.
+knCellRange knCellsOfBox(const knTetLocator* locator, knBox box, float slack);
+
 // The lowest node of the tree that is known to hold the ball.
 uint32_t knTetLocator_Entry(const knTetLocator* locator, knVec3 p, float radius);
+
+// ---- covered cells, distfield_cover_cook.c
+
+// Box and face planes; keeps all that touch the closed cell and a few more.
+bool knTetTouchesCell(const knTetMesh* mesh, uint32_t tet, knBox cell);
+
+typedef struct knCovers
+{
+    knAllocator allocator;
+    uint32_t* starts; // tetCount + 1
+    uint64_t* masks;
+    uint16_t* words;
+    size_t maskCapacity, wordCapacity, count;
+} knCovers;
+
+// To be released also when it fails.
+knResult knListCovers(knCovers* covers, const knTetMesh* mesh, const uint32_t shifts[3]);
+void knReleaseCovers(knCovers* covers, uint32_t tetCount);
 
 // ---- grid, distfield_grid.c
 
@@ -147,19 +194,16 @@ float knDistanceGrid_LowerBound(const knDistanceGrid* grid, knVec3 p);
 
 #define KN_OCCUPANCY_LEVELS 6
 
-// The words of the lattice that cover a fragment; the bits are in its slot, finest level first.
-typedef struct knOccupancy
+// A level of the bits in a slot, the lattice itself first: one bit for each word below.
+typedef struct knCellLevel
 {
-    knVec3 origin;  // m
-    knVec3 end;     // cells
-    uint8_t low[3]; // words
-    uint8_t dims[3];
-} knOccupancy;
+    uint32_t shifts[3]; // words along the axes, as powers of two
+    uint32_t firstWord;
+} knCellLevel;
 
 typedef struct knFragmentRecord
 {
-    knBox box; // empty while not alive
-    knOccupancy cells;
+    knBox box;       // empty while not alive
     uint32_t slot;   // of the bitmap, or KN_NONE while not alive
     uint32_t update; // that began it
 } knFragmentRecord;
@@ -209,6 +253,8 @@ struct knFragmentField
     uint32_t* freeSlots;  // a stack
     knCutParts* parts;    // per cut of the store, as far as there is room
     knPartCracks* cracks; // of parts, as far as there is room
+    knCellLevel levels[KN_OCCUPANCY_LEVELS];
+    uint32_t levelCount;
     size_t wordCount, partCapacity, crackCapacity;
     uint32_t crackCount;
     uint32_t fragmentCapacity, pieceCapacity, freeSlotCount;
@@ -243,6 +289,17 @@ typedef struct knPolygon
 
 void knPreparePolygon(knPolygon* polygon, const knCrackFace* face);
 bool knHitPolygon(const knPolygon* polygon, knDVec3 p, knFaceHit* hit);
+
+// The nearest points of a crack face from the four corners of its tetrahedron, relative to them,
+// and the unit normal of the face; distfield_front_start.c.
+typedef struct knNearest4
+{
+    float x[4], y[4], z[4], distance2[4];
+    knVec3 normal;
+} knNearest4;
+
+void knNearestOnFace4(const knTetMesh* mesh, uint32_t tet, const knCrackFace* face,
+                      knNearest4* nearest);
 
 // The same for crack faces alone.
 bool knHitCracks(const knCrackFaces* cracks, knDVec3 p, knFaceHit* hit);
@@ -291,7 +348,10 @@ static inline knCutParts* knFindParts(const knFragmentField* field, uint32_t cut
 const knCrackFaces* knFindCracks(const knFragmentField* field, uint32_t tet, uint8_t mask,
                                  knCrackFaces* buffer);
 
-// ---- occupancy, distfield_occupancy.c
+// ---- occupancy, distfield_mark.c and distfield_occupancy.c
+
+// Lays out the levels of all slots.
+void knPlaceLevels(knFragmentField* field);
 
 // Marks the cells of all new fragments from the nodes that got their labels.
 void knMarkFragments(knFragmentField* field, const knFractureDelta* delta);

@@ -257,6 +257,32 @@ void knPlaceLattice(knTetLocator* locator, const uint32_t shifts[3])
     locator->border = 1e-4f + 1e-6f * (knLength(extent) + knLength(reach)) / finest;
 }
 
+// Cells along an axis that [low, high] touches, in units of cells.
+static void CellsAlong(float low, float high, float slack, uint32_t dim, int32_t range[2])
+{
+    float last = (float)(dim - 1);
+    low -= slack;
+    high += slack;
+    range[0] = low > 0.0f ? (int32_t)(low < last ? low : last) : 0;
+    range[1] = high > 0.0f ? (int32_t)(high < last ? high : last) : 0;
+}
+
+knCellRange knCellsOfBox(const knTetLocator* l, knBox box, float slack)
+{
+    knCellRange range;
+    for (int a = 0; a < 3; ++a)
+    {
+        float origin = (&l->box.lower.x)[a], scale = (&l->scale.x)[a];
+        float low = ((&box.lower.x)[a] - origin) * scale;
+        float high = ((&box.upper.x)[a] - origin) * scale;
+        int32_t ends[2];
+        CellsAlong(low, high, slack, l->dims[a], ends);
+        range.low[a] = ends[0];
+        range.high[a] = ends[1];
+    }
+    return range;
+}
+
 knLocatePath knTetLocator_Find(const knTetLocator* locator, knVec3 p, uint32_t hint,
                                knTetPoint* point)
 {
@@ -372,6 +398,33 @@ static knResult CheckEntries(const knTetLocator* l)
     return kn_success;
 }
 
+// Every tetrahedron covers something, each word once.
+static knResult CheckCovers(const knTetLocator* l, const knLocatorHeader* h)
+{
+    uint32_t words = 1u << knLatticeWords(h->shifts), tetCount = l->mesh->tetCount;
+    if (l->coverStarts[0] != 0 || l->coverStarts[tetCount] != h->coverCount)
+    {
+        return Bad("bounds of the covered cells");
+    }
+    for (uint32_t t = 0; t < tetCount; ++t)
+    {
+        uint32_t begin = l->coverStarts[t], end = l->coverStarts[t + 1];
+        if (begin >= end || end > h->coverCount)
+        {
+            return Bad("bounds of the cells that a tetrahedron covers");
+        }
+        for (uint32_t i = begin; i < end; ++i)
+        {
+            if (l->coverWords[i] >= words || l->coverMasks[i] == 0 ||
+                (i > begin && l->coverWords[i] <= l->coverWords[i - 1]))
+            {
+                return Bad("the cells that a tetrahedron covers");
+            }
+        }
+    }
+    return kn_success;
+}
+
 // As many entries as corners, strictly ascending, each a tetrahedron of its node: so complete.
 static knResult CheckNodeTets(const knTetLocator* l)
 {
@@ -426,7 +479,7 @@ static knResult CheckHeader(const knLocatorHeader* h, const knTetMesh* mesh, siz
         }
     }
     uint32_t bits = h->shifts[0] + h->shifts[1] + h->shifts[2];
-    if (bits > KN_LATTICE_BITS)
+    if (bits > KN_LATTICE_BITS || knLatticeWords(h->shifts) > KN_LATTICE_WORDS)
     {
         return Bad("cells of the lattice");
     }
@@ -435,10 +488,13 @@ static knResult CheckHeader(const knLocatorHeader* h, const knTetMesh* mesh, siz
     uint64_t wanted = (uint64_t)sizeof *h + knRoundLine((size_t)h->nodeCount * sizeof(knKdNode)) +
                       knRoundLine((size_t)h->referenceCount * 4) +
                       knRoundLine(((size_t)h->meshNodeCount + 1) * 4) +
-                      knRoundLine((size_t)h->meshTetCount * 16) + 2 * entrySize;
+                      knRoundLine((size_t)h->meshTetCount * 16) + 2 * entrySize +
+                      knRoundLine(((size_t)h->meshTetCount + 1) * 4) +
+                      knRoundLine((size_t)h->coverCount * 8) +
+                      knRoundLine((size_t)h->coverCount * 2);
     bool fits = h->meshNodeCount == mesh->nodeCount && h->meshTetCount == mesh->tetCount &&
                 h->nodeCount > 0 && h->nodeCount < (1u << 30) && h->referenceCount < (1u << 30) &&
-                wanted == size;
+                h->coverCount < (1u << 30) && wanted == size;
     return fits ? kn_success : Bad("sizes");
 }
 
@@ -456,16 +512,21 @@ static void LayOut(knTetLocator* l, const knLocatorHeader* h, const knTetMesh* m
     data += knRoundLine(((size_t)h->meshNodeCount + 1) * 4);
     l->nodeTets = (const uint32_t*)data;
     data += knRoundLine((size_t)h->meshTetCount * 16);
+    size_t entrySize = knRoundLine((size_t)4 << (h->shifts[0] + h->shifts[1] + h->shifts[2]));
     l->entries = (const uint32_t*)data;
-    data += knRoundLine((size_t)4 << (h->shifts[0] + h->shifts[1] + h->shifts[2]));
-    l->seeds = (const uint32_t*)data;
+    l->seeds = (const uint32_t*)(data + entrySize);
+    data += 2 * entrySize;
+    l->coverStarts = (const uint32_t*)data;
+    data += knRoundLine(((size_t)h->meshTetCount + 1) * 4);
+    l->coverMasks = (const uint64_t*)data;
+    l->coverWords = (const uint16_t*)(data + knRoundLine((size_t)h->coverCount * 8));
     knPlaceLattice(l, h->shifts);
 }
 
 knResult knOpenTetLocator(knTetLocator* locator, const knTetMesh* mesh, const void* bytes,
                           size_t size, const knAllocator* allocator)
 {
-    if (!locator || !mesh || !bytes || mesh->tetCount == 0 || ((uintptr_t)bytes & 3u) != 0)
+    if (!locator || !mesh || !bytes || mesh->tetCount == 0 || ((uintptr_t)bytes & 7u) != 0)
     {
         return knFail(kn_errorArgument, "knOpenTetLocator: null, empty or unaligned argument");
     }
@@ -492,6 +553,7 @@ knResult knOpenTetLocator(knTetLocator* locator, const knTetMesh* mesh, const vo
     result = result == kn_success ? CheckReferences(&l, seen) : result;
     result = result == kn_success ? CheckNodeTets(&l) : result;
     result = result == kn_success ? CheckEntries(&l) : result;
+    result = result == kn_success ? CheckCovers(&l, header) : result;
     knRelease(allocator, seen, mesh->tetCount, 1);
     if (result == kn_success)
     {

@@ -17,45 +17,6 @@ typedef struct Builder
     int maxDepth;
 } Builder;
 
-static knBox TetBox(const knTetMesh* mesh, uint32_t tet)
-{
-    const uint32_t* v = mesh->tets[tet].v;
-    knBox box = {mesh->nodes[v[0]], mesh->nodes[v[0]]};
-    for (int i = 1; i < 4; ++i)
-    {
-        box = knBox_AddPoint(box, mesh->nodes[v[i]]);
-    }
-    return box;
-}
-
-// Box and face planes; keeps all that touch the closed cell and a few more. The slack is far above
-// the rounding of these expressions and far below a cell.
-static bool TouchesCell(const knTetMesh* mesh, uint32_t tet, knBox cell)
-{
-    if (!knBox_Overlaps(TetBox(mesh, tet), cell))
-    {
-        return false;
-    }
-    const uint32_t* v = mesh->tets[tet].v;
-    for (int i = 0; i < 4; ++i)
-    {
-        const uint8_t* c = knTetFaceCorners[i];
-        knDVec3 a = knToDouble(mesh->nodes[v[c[0]]]);
-        knDVec3 n = knDCross(knDSub(knToDouble(mesh->nodes[v[c[1]]]), a),
-                             knDSub(knToDouble(mesh->nodes[v[c[2]]]), a));
-        knVec3 low = {n.x > 0.0 ? cell.lower.x : cell.upper.x,
-                      n.y > 0.0 ? cell.lower.y : cell.upper.y,
-                      n.z > 0.0 ? cell.lower.z : cell.upper.z};
-        knDVec3 d = knDSub(knToDouble(low), a);
-        double size = fabs(n.x * d.x) + fabs(n.y * d.y) + fabs(n.z * d.z);
-        if (knDDot(n, d) > 1e-12 * size)
-        {
-            return false;
-        }
-    }
-    return true;
-}
-
 static knResult Push(Builder* b, uint32_t tet)
 {
     knResult result = knGrow(&b->allocator, (void**)&b->stack, &b->stackCapacity, b->stackCount + 1,
@@ -74,7 +35,7 @@ static knResult PushTouching(Builder* b, size_t first, size_t count, knBox cell)
     for (size_t i = first; i < first + count && result == kn_success; ++i)
     {
         uint32_t tet = b->stack[i];
-        if (TouchesCell(b->mesh, tet, cell))
+        if (knTetTouchesCell(b->mesh, tet, cell))
         {
             result = Push(b, tet);
         }
@@ -193,7 +154,8 @@ static void FillNodeTets(const knTetMesh* mesh, uint32_t* starts, uint32_t* list
     }
 }
 
-// As many halvings as the tree makes, of the longest side each time.
+// As many halvings as the tree makes, of the longest side each time, and no more than there are
+// words for: those of sheets and rods are not full.
 static void ChooseLattice(const knBox* box, int depth, uint32_t shifts[3])
 {
     knVec3 e = knBox_Extent(*box);
@@ -205,6 +167,11 @@ static void ChooseLattice(const knBox* box, int depth, uint32_t shifts[3])
         float* side = &e.x;
         side[axis] *= 0.5f;
         shifts[axis] += 1;
+        if (knLatticeWords(shifts) > KN_LATTICE_WORDS)
+        {
+            shifts[axis] -= 1;
+            break;
+        }
     }
 }
 
@@ -295,46 +262,77 @@ static void FillEntries(const Builder* b, const uint32_t shifts[3], uint32_t* en
     }
 }
 
+// Sizes of the arrays of the section, in their order.
+typedef struct Sizes
+{
+    size_t nodes, references, starts, lists, entries, coverStarts, coverMasks, coverWords, total;
+} Sizes;
+
+static Sizes MeasureSection(const Builder* b, const uint32_t shifts[3], size_t coverCount)
+{
+    const knTetMesh* m = b->mesh;
+    Sizes s = {.nodes = knRoundLine(b->nodeCount * sizeof(knKdNode)),
+               .references = knRoundLine(b->referenceCount * sizeof(uint32_t)),
+               .starts = knRoundLine(((size_t)m->nodeCount + 1) * sizeof(uint32_t)),
+               .lists = knRoundLine((size_t)m->tetCount * 16),
+               .entries = knRoundLine(((size_t)4 << shifts[0]) << (shifts[1] + shifts[2])),
+               .coverStarts = knRoundLine(((size_t)m->tetCount + 1) * sizeof(uint32_t)),
+               .coverMasks = knRoundLine(coverCount * sizeof(uint64_t)),
+               .coverWords = knRoundLine(coverCount * sizeof(uint16_t))};
+    s.total = sizeof(knLocatorHeader) + s.nodes + s.references + s.starts + s.lists +
+              2 * s.entries + s.coverStarts + s.coverMasks + s.coverWords;
+    return s;
+}
+
+static void WriteSection(const Builder* b, const knLocatorHeader* header, const Sizes* sizes,
+                         const knCovers* covers, unsigned char* at)
+{
+    memcpy(at, header, sizeof *header);
+    at += sizeof *header;
+    memcpy(at, b->nodes, b->nodeCount * sizeof(knKdNode));
+    at += sizes->nodes;
+    memcpy(at, b->references, b->referenceCount * sizeof(uint32_t));
+    at += sizes->references;
+    FillNodeTets(b->mesh, (uint32_t*)at, (uint32_t*)(at + sizes->starts));
+    at += sizes->starts + sizes->lists;
+    FillEntries(b, header->shifts, (uint32_t*)at, (uint32_t*)(at + sizes->entries));
+    at += 2 * sizes->entries;
+    memcpy(at, covers->starts, ((size_t)b->mesh->tetCount + 1) * sizeof(uint32_t));
+    at += sizes->coverStarts;
+    memcpy(at, covers->masks, covers->count * sizeof(uint64_t));
+    at += sizes->coverMasks;
+    memcpy(at, covers->words, covers->count * sizeof(uint16_t));
+}
+
 static knResult Encode(const Builder* b, const knAllocator* allocator, void** bytes, size_t* size)
 {
     const knTetMesh* m = b->mesh;
-    size_t nodeSize = knRoundLine(b->nodeCount * sizeof(knKdNode));
-    size_t referenceSize = knRoundLine(b->referenceCount * sizeof(uint32_t));
-    size_t startSize = knRoundLine(((size_t)m->nodeCount + 1) * sizeof(uint32_t));
-    size_t listSize = knRoundLine((size_t)m->tetCount * 16);
     knBox box = knBoundingBox(m->nodes, m->nodeCount);
-    uint32_t shifts[3];
-    ChooseLattice(&box, b->maxDepth, shifts);
-    size_t entrySize = knRoundLine(((size_t)4 << shifts[0]) << (shifts[1] + shifts[2]));
-    size_t total =
-        sizeof(knLocatorHeader) + nodeSize + referenceSize + startSize + listSize + 2 * entrySize;
-    if (b->nodeCount >= 1u << 30 || b->referenceCount >= 1u << 30)
-    {
-        return knFail(kn_errorLimit, "the k-d tree of the mesh is too large");
-    }
-    unsigned char* data = knAllocate(allocator, total, 1);
-    if (!data)
-    {
-        return kn_errorMemory;
-    }
-    memset(data, 0, total);
     knLocatorHeader header = {.version = KN_LOCATOR_VERSION,
                               .nodeCount = (uint32_t)b->nodeCount,
                               .referenceCount = (uint32_t)b->referenceCount,
                               .meshNodeCount = m->nodeCount,
-                              .meshTetCount = m->tetCount,
-                              .shifts = {shifts[0], shifts[1], shifts[2]}};
-    memcpy(data, &header, sizeof header);
-    unsigned char* at = data + sizeof header;
-    memcpy(at, b->nodes, b->nodeCount * sizeof(knKdNode));
-    memcpy(at + nodeSize, b->references, b->referenceCount * sizeof(uint32_t));
-    FillNodeTets(m, (uint32_t*)(at + nodeSize + referenceSize),
-                 (uint32_t*)(at + nodeSize + referenceSize + startSize));
-    at += nodeSize + referenceSize + startSize + listSize;
-    FillEntries(b, shifts, (uint32_t*)at, (uint32_t*)(at + entrySize));
-    *bytes = data;
-    *size = total;
-    return kn_success;
+                              .meshTetCount = m->tetCount};
+    ChooseLattice(&box, b->maxDepth, header.shifts);
+    if (b->nodeCount >= 1u << 30 || b->referenceCount >= 1u << 30)
+    {
+        return knFail(kn_errorLimit, "the k-d tree of the mesh is too large");
+    }
+    knCovers covers = {.allocator = *allocator};
+    knResult result = knListCovers(&covers, m, header.shifts);
+    header.coverCount = (uint32_t)covers.count;
+    Sizes sizes = MeasureSection(b, header.shifts, covers.count);
+    unsigned char* data = result == kn_success ? knAllocate(allocator, sizes.total, 1) : NULL;
+    result = result == kn_success && !data ? kn_errorMemory : result;
+    if (result == kn_success)
+    {
+        memset(data, 0, sizes.total);
+        WriteSection(b, &header, &sizes, &covers, data);
+        *bytes = data;
+        *size = sizes.total;
+    }
+    knReleaseCovers(&covers, m->tetCount);
+    return result;
 }
 
 knResult knCookTetLocator(const knTetMesh* mesh, const knAllocator* allocator, void** bytes,

@@ -509,9 +509,89 @@ static void SignsOfVolumesAreExact(void** state)
     }
 }
 
+// Whether the cell of a point, found in double precision, is among those that a tetrahedron covers.
+static bool IsCovered(const knTetLocator* l, uint32_t tet, const double p[3])
+{
+    uint32_t cell[3], words[3];
+    for (int a = 0; a < 3; ++a)
+    {
+        double low = (double)(&l->box.lower.x)[a], high = (double)(&l->box.upper.x)[a];
+        double at = (p[a] - low) / (high - low) * l->dims[a];
+        cell[a] = at > 0.0 ? (uint32_t)at : 0;
+        cell[a] = cell[a] < l->dims[a] ? cell[a] : l->dims[a] - 1;
+        words[a] = (l->dims[a] + 3) / 4;
+    }
+    uint32_t word = (cell[2] / 4 * words[1] + cell[1] / 4) * words[0] + cell[0] / 4;
+    uint32_t bit = cell[0] % 4 + 4 * (cell[1] % 4) + 16 * (cell[2] % 4);
+    for (uint32_t i = l->coverStarts[tet]; i < l->coverStarts[tet + 1]; ++i)
+    {
+        if (l->coverWords[i] == word)
+        {
+            return l->coverMasks[i] >> bit & 1;
+        }
+    }
+    return false;
+}
+
+static void SamplesAreCovered(const knTetLocator* l, uint32_t tet, knRandom* random)
+{
+    for (int k = 0; k < 20; ++k)
+    {
+        double w[4], sum = 0.0, p[3] = {0.0, 0.0, 0.0};
+        for (int c = 0; c < 4; ++c)
+        {
+            w[c] = -log(1e-9 + (double)knRandom_Range(random, 0.0f, 1.0f));
+            sum += w[c];
+        }
+        for (int c = 0; c < 4; ++c)
+        {
+            const knVec3* n = &l->mesh->nodes[l->mesh->tets[tet].v[c]];
+            p[0] += w[c] / sum * (double)n->x;
+            p[1] += w[c] / sum * (double)n->y;
+            p[2] += w[c] / sum * (double)n->z;
+        }
+        assert_true(IsCovered(l, tet, p));
+    }
+}
+
+// A break marks the cells that tetrahedra were cooked with: none may be missing. Rods and sheets
+// fill their words badly: the lattice must still fit into a fragment's bits.
+static void CoversHoldTheirTetrahedra(void** state)
+{
+    (void)state;
+    const int rod[3] = {1400, 1, 1}, sheet[3] = {40, 40, 1};
+    TetShape shapes[3] = {
+        MakeNotched(),
+        MakeLatticeBox(rod, knMakeVec3(0.0f, 0.0f, 0.0f), knMakeVec3(140.0f, 0.1f, 0.1f)),
+        MakeLatticeBox(sheet, knMakeVec3(-1.0f, -1.0f, 0.0f), knMakeVec3(1.0f, 1.0f, 0.002f))};
+    for (int i = 0; i < 3; ++i)
+    {
+        knTetMeshStore store;
+        void* bytes;
+        size_t size;
+        knTetLocator l;
+        assert_int_equal(knBuildTetMesh(&store, shapes[i].nodes, shapes[i].nodeCount,
+                                        shapes[i].tets, shapes[i].tetCount, NULL),
+                         kn_success);
+        assert_int_equal(knCookTetLocator(&store.mesh, NULL, &bytes, &size), kn_success);
+        assert_int_equal(knOpenTetLocator(&l, &store.mesh, bytes, size, NULL), kn_success);
+        uint32_t words = (l.dims[0] + 3) / 4 * ((l.dims[1] + 3) / 4) * ((l.dims[2] + 3) / 4);
+        assert_in_range(words, 1, 512);
+        knRandom random = knMakeRandom(5);
+        for (uint32_t t = 0; t < store.mesh.tetCount; ++t)
+        {
+            SamplesAreCovered(&l, t, &random);
+        }
+        knRelease(NULL, bytes, size, 1);
+        knDestroyTetMeshStore(&store);
+        DestroyShape(&shapes[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(CoversHoldTheirTetrahedra),
         cmocka_unit_test(SignsOfVolumesAreExact),
         cmocka_unit_test(GridAgreesWithEveryTriangle),
         cmocka_unit_test(GradientPointsOut),
