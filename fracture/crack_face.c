@@ -78,11 +78,15 @@ static float Noise(const float* lattice, knVec3 p)
     float t[3];
     for (int i = 0; i < 3; ++i)
     {
-        float x = fminf(fmaxf(xyz[i], -1e6f), 1e6f);
-        float cell = floorf(x);
-        t[i] = (x - cell) * (x - cell) * (3.0f - 2.0f * (x - cell));
-        low[i] = (unsigned)((int)cell & 15) << (4 * i);
-        high[i] = (unsigned)(((int)cell + 1) & 15) << (4 * i);
+        float x = xyz[i] > -1e6f ? xyz[i] : -1e6f;
+        x = x < 1e6f ? x : 1e6f;
+        // the floor; the library's is a call
+        int cell = (int)x;
+        cell -= x < (float)cell;
+        float s = x - (float)cell;
+        t[i] = s * s * (3.0f - 2.0f * s);
+        low[i] = (unsigned)(cell & 15) << (4 * i);
+        high[i] = (unsigned)((cell + 1) & 15) << (4 * i);
     }
     float sum[2];
     for (int k = 0; k < 2; ++k)
@@ -110,7 +114,7 @@ float knCrack_Spacing(const knCracks* c, knVec3 p)
     return sqrtf(c->minSpacing * c->minSpacing + d * d);
 }
 
-static float Waves(const CrackFace* face, knVec3 p)
+static float WavesAt(const CrackFace* face, knVec3 p)
 {
     const HitFrame* hit = face->hit;
     knVec3 q = ToFrame(hit, p, 1.0f / face->wavelength);
@@ -119,6 +123,18 @@ static float Waves(const CrackFace* face, knVec3 p)
     // a radial crack begins at the hit
     float fade = face->isRadial ? fminf(1.0f, 2.0f * knLength(q)) : 1.0f;
     return face->amplitude * fade * wave;
+}
+
+float knCrack_Waves(const CrackFace* face, knVec3 p)
+{
+    return WavesAt(face, p) - face->seedWave;
+}
+
+void knCrack_SetWaves(CrackFace* face, float wavelength, float share)
+{
+    face->wavelength = wavelength;
+    face->amplitude = share * wavelength;
+    face->seedWave = WavesAt(face, face->seed);
 }
 
 // A principal direction has no sign of its own: it gets one from the hit, the same in every copy.
@@ -168,10 +184,9 @@ void knCrack_TurnThroughHit(CrackFace* face)
     face->curvature = 0.0f;
     knRandom random = knMakeRandom(face->turnSeed);
     MakeRadial(face, u, &random);
-    face->seedWave = Waves(face, face->seed);
 }
 
-CrackFace knCrack_MakeFace(const knCracks* c, uint32_t node, knVec3 direction, float extent)
+CrackFace knCrack_MakeFace(const knCracks* c, uint32_t node, knVec3 direction)
 {
     knVec3 seed = c->set->cutMesh->mesh->nodes[node];
     CrackFace face = {.seed = seed, .normal = direction, .hit = knCrack_NearestHit(c, seed)};
@@ -204,49 +219,20 @@ CrackFace knCrack_MakeFace(const knCracks* c, uint32_t node, knVec3 direction, f
         float radius = fmaxf(distance, c->minSpacing) * knRandom_Range(&random, 0.9f, 1.4f);
         face.curvature = share / radius;
     }
-    face.wavelength = fmaxf(extent, c->minSpacing);
-    face.amplitude = c->def.waviness * face.wavelength;
-    face.seedWave = Waves(&face, seed);
     return face;
 }
 
-// Signed distance without the waves, and the way it grows.
-static float EvaluateSmooth(const CrackFace* face, knVec3 p, knVec3* gradient)
-{
-    knVec3 q = knSub(p, face->seed);
-    float phi = knDot(face->normal, q);
-    knVec3 g = face->normal;
-    if (face->isRadial)
-    {
-        float behind = -knDot(face->outwards, knSub(p, face->hit->point));
-        if (behind > 0.0f)
-        {
-            phi += face->kink * behind;
-            g = knAddScaled(g, -face->kink, face->outwards);
-        }
-    }
-    else if (face->curvature > 0.0f)
-    {
-        g = knAddScaled(g, face->curvature, q);
-        phi += 0.5f * face->curvature * knLengthSquared(q);
-        phi *= 2.0f / (1.0f + knLength(g)); // the distance to the sphere
-    }
-    *gradient = g;
-    return phi;
-}
-
+// The way the distance grows, without the waves.
 knVec3 knCrack_FaceNormal(const CrackFace* face, knVec3 p)
 {
-    knVec3 gradient;
-    (void)EvaluateSmooth(face, p, &gradient);
-    return knNormalize(gradient);
-}
-
-float knCrack_EvaluateFace(const CrackFace* face, knVec3 p)
-{
-    knVec3 gradient;
-    float phi = EvaluateSmooth(face, p, &gradient);
-    // far away the waves cannot change the side
-    bool isNear = fabsf(phi) < 2.7f * face->amplitude;
-    return isNear ? phi + Waves(face, p) - face->seedWave : phi;
+    knVec3 g = face->normal;
+    if (face->isRadial && knDot(face->outwards, knSub(p, face->hit->point)) < 0.0f)
+    {
+        g = knAddScaled(g, -face->kink, face->outwards);
+    }
+    else if (!face->isRadial)
+    {
+        g = knAddScaled(g, face->curvature, knSub(p, face->seed));
+    }
+    return knNormalize(g);
 }

@@ -5,6 +5,7 @@
 #include "knap/crack.h"
 
 #define KN_CRACK_LATTICE 4096 // 16 cells along each side
+#define KN_CRACK_PAD     4    // nodes are looked at by fours, past the last
 
 // Over the largest tension of the piece.
 typedef struct StressTensor
@@ -20,7 +21,7 @@ typedef struct HitFrame
     knVec3 axis, e1, e2;
 } HitFrame;
 
-// phi = normal . (p - seed) + bend |p - seed|^2 / 2, with a kink behind the hit and waves.
+// phi = normal . (p - seed) + curvature |p - seed|^2 / 2, with a kink behind the hit and waves.
 typedef struct CrackFace
 {
     knVec3 seed;
@@ -36,6 +37,18 @@ typedef struct CrackFace
     knVec3 noisePlace; // where in the noise this face looks
     uint64_t turnSeed;
 } CrackFace;
+
+// The face through a node.
+typedef struct Candidate
+{
+    CrackFace face;
+    uint32_t fragment;
+    uint32_t node;
+    float extent;     // m, from the seed to the furthest node
+    double paidShare; // of its area that is to be paid for; earlier cracks have paid the rest
+    bool isRefused;   // leaves a sliver, nothing on one side, or is too strong
+    bool isClosed;    // goes round the hit
+} Candidate;
 
 struct knCracks
 {
@@ -56,7 +69,11 @@ struct knCracks
     // a heap of the nodes, the highest score first
     uint32_t* heap;
     uint32_t heapCount;
-    float* phi;                      // by slot of the piece at work
+    float* phi; // by slot of the piece at work
+    // positions in the order of the set's nodes, from the first of the piece that was hit on
+    uint32_t firstNode;
+    float* places[3];
+    float* placeBlock;
     float lattice[KN_CRACK_LATTICE]; // of noise
 };
 
@@ -80,13 +97,17 @@ double knCrack_Ratio(const knCracks* cracks, uint32_t node, double tension);
 float knCrack_Score(const knCracks* cracks, uint32_t node, double ratio, knVec3 direction);
 
 // crack_face.c
-CrackFace knCrack_MakeFace(const knCracks* cracks, uint32_t node, knVec3 direction, float extent);
+// Still without waves.
+CrackFace knCrack_MakeFace(const knCracks* cracks, uint32_t node, knVec3 direction);
 
 // The face through the same seed that contains the direction of the hit.
 void knCrack_TurnThroughHit(CrackFace* face);
 
-// Signed distance, about.
-float knCrack_EvaluateFace(const CrackFace* face, knVec3 p);
+// Waves of this length; their height is a share of it.
+void knCrack_SetWaves(CrackFace* face, float wavelength, float share);
+
+// What they add to the signed distance; nothing at the seed.
+float knCrack_Waves(const CrackFace* face, knVec3 p);
 
 // Unit, of the face that passes through the point.
 knVec3 knCrack_FaceNormal(const CrackFace* face, knVec3 p);
@@ -95,6 +116,27 @@ float knCrack_Spacing(const knCracks* cracks, knVec3 p);
 const HitFrame* knCrack_NearestHit(const knCracks* cracks, knVec3 p);
 HitFrame knCrack_MakeHitFrame(const knCrackHit* hit, const knTetMesh* mesh, const uint32_t* nodes,
                               uint32_t count);
+
+// crack_try.c: one candidate and the nodes of its piece
+// Positions of a run of the set's nodes.
+void knCrack_LoadPlaces(knCracks* cracks, uint32_t firstNode, uint32_t count);
+
+// Fills phi without waves, and says what the face would do.
+void knCrack_Judge(knCracks* cracks, Candidate* candidate);
+
+// Adds the waves to phi.
+void knCrack_Roughen(knCracks* cracks, Candidate* candidate);
+
+// Nodes within the spacing of the new faces lose the tension across them. `nodes` in the order of
+// phi.
+void knCrack_RelieveAround(knCracks* cracks, const CrackFace* face, const uint32_t* nodes,
+                           uint32_t count);
+
+// The seed could not be used: neither can those right beside it.
+void knCrack_GiveUp(knCracks* cracks, const Candidate* candidate);
+
+// As far as the energy reached, nearest to the seed first.
+void knCrack_LeaveDamage(knCracks* cracks, const Candidate* candidate, double share);
 
 // In [0, 1), by node and seed.
 float knCrack_NodeRandom(uint64_t seed, uint32_t node);

@@ -3,22 +3,6 @@
 
 #include <string.h>
 
-// A side is a sliver when its mean depth is below this share of the spacing.
-#define SLIVER_SHARE 0.2f
-
-// Nor is it longer than this allows: mean depth over the spread of the face.
-#define BAND_SHARE 0.25
-
-// The mean of the directions from the hit to a face is shorter than this when it goes round it.
-#define CLOSED_MEAN 0.6f
-
-// A crack does not run through what is, on the mean, so many times stronger than where it began.
-#define STRONG_RATIO 3.0
-
-// What a crack that stopped does to the strength along it, and the most that many do.
-#define STOP_DAMAGE 0.6f
-#define MAX_DAMAGE  0.9f
-
 knResult knCreateCracks(knCracks** out, uint32_t nodeCount, const knAllocator* allocator)
 {
     knResult result = out && nodeCount > 0
@@ -43,8 +27,13 @@ knResult knCreateCracks(knCracks** out, uint32_t nodeCount, const knAllocator* a
     c->spacings = knAllocate(&a, nodeCount, sizeof(float));
     c->isFresh = knAllocate(&a, nodeCount, sizeof(uint8_t));
     c->heap = knAllocate(&a, nodeCount, sizeof(uint32_t));
-    c->phi = knAllocate(&a, nodeCount, sizeof(float));
-    if (!c->stress || !c->scores || !c->spacings || !c->isFresh || !c->heap || !c->phi)
+    c->phi = knAllocate(&a, (size_t)nodeCount + KN_CRACK_PAD, sizeof(float));
+    c->placeBlock = knAllocate(&a, 3 * ((size_t)nodeCount + KN_CRACK_PAD), sizeof(float));
+    for (int i = 0; c->placeBlock && i < 3; ++i)
+    {
+        c->places[i] = c->placeBlock + (size_t)i * ((size_t)nodeCount + KN_CRACK_PAD);
+    }
+    if (!c->placeBlock || !c->stress || !c->scores || !c->spacings || !c->isFresh || !c->heap || !c->phi)
     {
         knDestroyCracks(c);
         return kn_errorMemory;
@@ -65,7 +54,8 @@ void knDestroyCracks(knCracks* c)
     knRelease(&a, c->spacings, c->nodeCapacity, sizeof(float));
     knRelease(&a, c->isFresh, c->nodeCapacity, sizeof(uint8_t));
     knRelease(&a, c->heap, c->nodeCapacity, sizeof(uint32_t));
-    knRelease(&a, c->phi, c->nodeCapacity, sizeof(float));
+    knRelease(&a, c->phi, (size_t)c->nodeCapacity + KN_CRACK_PAD, sizeof(float));
+    knRelease(&a, c->placeBlock, 3 * ((size_t)c->nodeCapacity + KN_CRACK_PAD), sizeof(float));
     knRelease(&a, c, 1, sizeof(knCracks));
 }
 
@@ -173,6 +163,8 @@ knResult knCracks_Begin(knCracks* c, knFragmentSet* set, const knCrackDef* def)
     }
     c->set = set;
     c->def = *def;
+    c->firstNode = set->fragments[def->fragment].firstNode;
+    knCrack_LoadPlaces(c, c->firstNode, count);
     for (uint32_t i = 0; i < def->hitCount; ++i)
     {
         c->hits[i] = knCrack_MakeHitFrame(&def->hits[i], set->cutMesh->mesh,
@@ -199,151 +191,12 @@ knResult knCracks_Begin(knCracks* c, knFragmentSet* set, const knCrackDef* def)
     return kn_success;
 }
 
-// The face through a node, with its value at every node of the piece.
-typedef struct Candidate
-{
-    CrackFace face;
-    uint32_t fragment;
-    uint32_t node;
-    float extent;     // m, from the seed to the furthest node
-    double paidShare; // of its area; earlier cracks have paid for the rest
-    bool isRefused;
-} Candidate;
-
-static float ExtentFrom(const knCracks* c, uint32_t fragment, knVec3 p)
-{
-    const uint32_t* nodes = knFragmentSet_Nodes(c->set, fragment);
-    float most = 0.0f;
-    for (uint32_t i = 0; i < c->set->fragments[fragment].nodeCount; ++i)
-    {
-        most = fmaxf(most, knLengthSquared(knSub(c->set->cutMesh->mesh->nodes[nodes[i]], p)));
-    }
-    return sqrtf(most);
-}
-
-// Whether the face closes around the hit, as in a ring or a tube: what it would cut out hangs in
-// it.
-static bool IsClosedAround(const knCracks* c, const Candidate* k)
-{
-    const knVec3* positions = c->set->cutMesh->mesh->nodes;
-    const uint32_t* nodes = knFragmentSet_Nodes(c->set, k->fragment);
-    knVec3 sum = {0.0f, 0.0f, 0.0f};
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < c->set->fragments[k->fragment].nodeCount; ++i)
-    {
-        if (fabsf(c->phi[i]) < c->minSpacing)
-        {
-            knVec3 p = positions[nodes[i]];
-            sum = knAdd(sum, knNormalize(knSub(p, k->face.hit->point)));
-            count += 1;
-        }
-    }
-    return knLength(sum) < CLOSED_MEAN * (float)count;
-}
-
-static void EvaluateCandidate(knCracks* c, Candidate* k)
-{
-    const knVec3* positions = c->set->cutMesh->mesh->nodes;
-    const uint32_t* nodes = knFragmentSet_Nodes(c->set, k->fragment);
-    uint32_t count = c->set->fragments[k->fragment].nodeCount;
-    double depths[2] = {0.0, 0.0};
-    uint32_t counts[2] = {0, 0};
-    double damage = 0.0;
-    double factor = 0.0;
-    double squares = 0.0;
-    uint32_t nearCount = 0;
-    for (uint32_t i = 0; i < count; ++i)
-    {
-        float phi = knCrack_EvaluateFace(&k->face, positions[nodes[i]]);
-        c->phi[i] = phi;
-        depths[phi < 0.0f] += (double)fabsf(phi);
-        counts[phi < 0.0f] += 1;
-        if (fabsf(phi) < c->minSpacing)
-        {
-            damage += c->def.damage ? (double)c->def.damage[nodes[i]] : 0.0;
-            factor += c->def.strengthFactor ? (double)c->def.strengthFactor[nodes[i]] : 1.0;
-            squares += (double)knLengthSquared(knSub(positions[nodes[i]], k->face.seed));
-            nearCount += 1;
-        }
-    }
-    int lesser = counts[0] < counts[1] ? 0 : 1;
-    // neither thin for its place nor for its length
-    double spread = nearCount > 0 ? sqrt(squares / nearCount) : 0.0;
-    double limit = fmax((double)(SLIVER_SHARE * c->spacings[k->node]), BAND_SHARE * spread);
-    double own = c->def.strengthFactor ? (double)c->def.strengthFactor[k->node] : 1.0;
-    k->isRefused = counts[lesser] == 0 || depths[lesser] < limit * counts[lesser] ||
-                   factor > STRONG_RATIO * own * nearCount;
-    k->paidShare = nearCount > 0 ? 1.0 - damage / nearCount : 1.0;
-    c->report.work += 2 * (uint64_t)count;
-}
-
-// Nodes within the spacing of the new faces lose the tension across them.
-static void RelieveAround(knCracks* c, const CrackFace* face, const uint32_t* nodes, uint32_t count)
-{
-    const knVec3* positions = c->set->cutMesh->mesh->nodes;
-    for (uint32_t i = 0; i < count; ++i)
-    {
-        float t = c->phi[i] / c->spacings[nodes[i]];
-        if (t * t < 1.0f)
-        {
-            knVec3 normal = knCrack_FaceNormal(face, positions[nodes[i]]);
-            float w = 1.0f - t * t;
-            knCrack_Relieve(&c->stress[nodes[i]], normal, w * w);
-            c->isFresh[nodes[i]] = 0;
-        }
-    }
-    c->report.work += count;
-}
-
-// The seed could not be used: neither can those right beside it.
-static void GiveUpSeed(knCracks* c, const Candidate* k)
-{
-    const knVec3* positions = c->set->cutMesh->mesh->nodes;
-    const uint32_t* nodes = knFragmentSet_Nodes(c->set, k->fragment);
-    float reach = 0.5f * c->spacings[k->node];
-    for (uint32_t i = 0; i < c->set->fragments[k->fragment].nodeCount; ++i)
-    {
-        float t = knDistance(positions[nodes[i]], k->face.seed) / reach;
-        if (t < 1.0f)
-        {
-            float w = 1.0f - t * t;
-            knCrack_Relieve(&c->stress[nodes[i]], k->face.normal, w * w);
-            c->isFresh[nodes[i]] = 0;
-        }
-    }
-    c->scores[k->node] = 0.0f;
-    c->report.work += c->set->fragments[k->fragment].nodeCount;
-}
-
-// As far as the energy reached, nearest to the seed first.
-static void LeaveDamage(knCracks* c, const Candidate* k, double share)
-{
-    c->report.isUnfinished = true;
-    c->report.isDone = true;
-    if (!c->def.damage)
-    {
-        return;
-    }
-    const knVec3* positions = c->set->cutMesh->mesh->nodes;
-    const uint32_t* nodes = knFragmentSet_Nodes(c->set, k->fragment);
-    float reach = k->extent * (float)sqrt(fmin(fmax(share, 0.0), 1.0));
-    for (uint32_t i = 0; i < c->set->fragments[k->fragment].nodeCount; ++i)
-    {
-        bool isNear = fabsf(c->phi[i]) < c->minSpacing &&
-                      knDistance(positions[nodes[i]], k->face.seed) <= reach;
-        if (isNear)
-        {
-            float* damage = &c->def.damage[nodes[i]];
-            *damage = fminf(MAX_DAMAGE, 1.0f - (1.0f - *damage) * (1.0f - STOP_DAMAGE));
-        }
-    }
-}
-
 static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
                                knSplitResult* result)
 {
     double left = c->report.energy - c->report.spentEnergy;
     double cost = c->def.fractureEnergy * k->paidShare;
+    uint32_t firstNode = c->set->fragments[k->fragment].firstNode;
     knSplitDef def = knDefaultSplitDef();
     def.kind = kn_splitNodal;
     def.phi = c->phi;
@@ -361,7 +214,7 @@ static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
     }
     if (result->outcome == kn_splitTooLarge)
     {
-        LeaveDamage(c, k, def.maxArea / result->crackArea);
+        knCrack_LeaveDamage(c, k, def.maxArea / result->crackArea);
     }
     else if (result->outcome == kn_splitDone)
     {
@@ -370,7 +223,8 @@ static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
         c->report.crackArea += result->crackArea;
         c->report.spentEnergy += result->crackArea * cost;
         c->report.pieceCount += result->delta.fragmentCount - 1;
-        RelieveAround(c, &k->face, result->delta.splitNodes, result->delta.splitNodeCount);
+        knCrack_RelieveAround(c, &k->face, result->delta.splitNodes, result->delta.splitNodeCount);
+        knCrack_LoadPlaces(c, firstNode, result->delta.splitNodeCount);
     }
     return kn_success;
 }
@@ -418,19 +272,23 @@ knResult knCracks_Next(knCracks* c, knArena* arena, knSplitResult* result)
     }
     c->report.tryCount += 1;
     k.fragment = c->set->store->labels[k.node];
-    k.extent = ExtentFrom(c, k.fragment, c->set->cutMesh->mesh->nodes[k.node]);
-    k.face = knCrack_MakeFace(c, k.node, direction, k.extent);
-    EvaluateCandidate(c, &k);
-    if (!k.face.isRadial && (k.isRefused || IsClosedAround(c, &k)))
+    k.face = knCrack_MakeFace(c, k.node, direction);
+    knCrack_Judge(c, &k);
+    if (!k.face.isRadial && (k.isRefused || k.isClosed))
     {
         // before anything comes loose around the hit, or long and thin, it cracks through the hit
         knCrack_TurnThroughHit(&k.face);
-        EvaluateCandidate(c, &k);
+        knCrack_Judge(c, &k);
     }
-    knResult status = k.isRefused ? kn_success : SplitCandidate(c, &k, arena, result);
+    knResult status = kn_success;
+    if (!k.isRefused)
+    {
+        knCrack_Roughen(c, &k);
+        status = SplitCandidate(c, &k, arena, result);
+    }
     if (status == kn_success && result->outcome != kn_splitDone && !c->report.isDone)
     {
-        GiveUpSeed(c, &k);
+        knCrack_GiveUp(c, &k);
     }
     return status;
 }
