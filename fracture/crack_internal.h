@@ -124,7 +124,7 @@ void knCrack_LoadPlaces(knCracks* cracks, uint32_t firstNode, uint32_t count);
 // Fills phi without waves, and says what the face would do.
 void knCrack_Judge(knCracks* cracks, Candidate* candidate);
 
-// Adds the waves to phi.
+// Adds the waves to phi, and says what is to be paid.
 void knCrack_Roughen(knCracks* cracks, Candidate* candidate);
 
 // Nodes within the spacing of the new faces lose the tension across them. `nodes` in the order of

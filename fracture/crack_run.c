@@ -33,7 +33,8 @@ knResult knCreateCracks(knCracks** out, uint32_t nodeCount, const knAllocator* a
     {
         c->places[i] = c->placeBlock + (size_t)i * ((size_t)nodeCount + KN_CRACK_PAD);
     }
-    if (!c->placeBlock || !c->stress || !c->scores || !c->spacings || !c->isFresh || !c->heap || !c->phi)
+    if (!c->placeBlock || !c->stress || !c->scores || !c->spacings || !c->isFresh || !c->heap ||
+        !c->phi)
     {
         knDestroyCracks(c);
         return kn_errorMemory;

@@ -6,11 +6,11 @@
 // Most faces that are tried are refused, so a face is first judged without its waves, four nodes at
 // a time; only what passes gets them.
 
-// A side is a sliver when its mean depth is below this share of the spacing.
-#define SLIVER_SHARE 0.2f
+// A side is a sliver when its depth is below this share of the spacing.
+#define SLIVER_SHARE 0.267f
 
-// Nor is it longer than this allows: mean depth over the spread of the face.
-#define BAND_SHARE 0.25
+// Nor is it longer than this allows: depth over the spread of the face.
+#define BAND_SHARE 0.333
 
 // The mean of the directions from the hit to a face is shorter than this when it goes round it.
 #define CLOSED_MEAN 0.6f
@@ -107,8 +107,8 @@ static F4 Smooth4(const CrackFace* face, V4 p)
     if (face->isRadial)
     {
         F4 ahead = Dot4(Splat(face->outwards), Sub4(p, Splat(face->hit->point)));
-        F4 behind = simde_mm_max_ps(simde_mm_sub_ps(simde_mm_setzero_ps(), ahead),
-                                    simde_mm_setzero_ps());
+        F4 behind =
+            simde_mm_max_ps(simde_mm_sub_ps(simde_mm_setzero_ps(), ahead), simde_mm_setzero_ps());
         return Add4(phi, Mul4(simde_mm_set1_ps(face->kink), behind));
     }
     if (face->curvature > 0.0f)
@@ -124,105 +124,105 @@ static F4 Smooth4(const CrackFace* face, V4 p)
     return phi;
 }
 
-// What a face leaves on its two sides, and what lies along it.
+// What a face leaves on its two sides, above and below, and what lies along it. A node on the face
+// counts nothing on either side and one at the end of the band nothing in it, so that rounding
+// decides nothing.
 typedef struct Sides
 {
-    F4 depths[2];           // above, below
-    simde__m128i counts[2]; // falling
-    // within the spacing of the face
-    F4 squares;    // of the distance from the seed
+    F4 depths[2];
+    F4 squares[2]; // of the depths
+    // within the spacing of the face, less the further away
+    F4 weight;
+    F4 spread;     // squares of the distance from the seed
     V4 directions; // unit, from the hit
-    double damage, factor;
-    uint32_t nearCount;
+    double factor; // of the strength
 } Sides;
 
-static void AddNear(const Candidate* k, V4 p, F4 near, Sides* s)
+static void AddNear(const Candidate* k, V4 p, F4 weight, Sides* s)
 {
     V4 q = Sub4(p, Splat(k->face.seed));
     V4 u = Sub4(p, Splat(k->face.hit->point));
     F4 length = simde_mm_sqrt_ps(Dot4(u, u));
     // the hit itself has no direction
-    F4 inverse = simde_mm_div_ps(simde_mm_set1_ps(1.0f),
-                                 simde_mm_max_ps(length, simde_mm_set1_ps(FLT_MIN)));
-    inverse = simde_mm_and_ps(inverse, near);
-    s->squares = Add4(s->squares, simde_mm_and_ps(Dot4(q, q), near));
-    s->directions.x = Add4(s->directions.x, Mul4(u.x, inverse));
-    s->directions.y = Add4(s->directions.y, Mul4(u.y, inverse));
-    s->directions.z = Add4(s->directions.z, Mul4(u.z, inverse));
+    F4 share = simde_mm_div_ps(weight, simde_mm_max_ps(length, simde_mm_set1_ps(FLT_MIN)));
+    s->weight = Add4(s->weight, weight);
+    s->spread = Add4(s->spread, Mul4(Dot4(q, q), weight));
+    s->directions.x = Add4(s->directions.x, Mul4(u.x, share));
+    s->directions.y = Add4(s->directions.y, Mul4(u.y, share));
+    s->directions.z = Add4(s->directions.z, Mul4(u.z, share));
 }
 
-static void AddPainted(const knCracks* c, const uint32_t* nodes, int lanes, Sides* s)
+static void AddPainted(const knCracks* c, const uint32_t* nodes, F4 weight, Sides* s)
 {
+    float weights[4];
+    simde_mm_storeu_ps(weights, weight);
     for (int i = 0; i < 4; ++i)
     {
-        if (lanes >> i & 1)
+        if (weights[i] > 0.0f)
         {
-            s->nearCount += 1;
-            s->damage += c->def.damage ? (double)c->def.damage[nodes[i]] : 0.0;
-            s->factor += c->def.strengthFactor ? (double)c->def.strengthFactor[nodes[i]] : 1.0;
+            s->factor += (double)(weights[i] * c->def.strengthFactor[nodes[i]]);
         }
     }
 }
 
 static Sides MeasureSides(knCracks* c, const Candidate* k)
 {
-    const knFragment* fragment = &c->set->fragments[k->fragment];
+    uint32_t count = c->set->fragments[k->fragment].nodeCount;
     const uint32_t* nodes = knFragmentSet_Nodes(c->set, k->fragment);
     uint32_t place = FirstPlace(c, k->fragment);
     F4 zero = simde_mm_setzero_ps();
-    F4 spacing = simde_mm_set1_ps(c->minSpacing);
-    Sides s = {.squares = zero, .directions = {zero, zero, zero}};
-    s.depths[0] = s.depths[1] = zero;
-    s.counts[0] = s.counts[1] = simde_mm_setzero_si128();
-    for (uint32_t i = 0; i < fragment->nodeCount; i += 4)
+    F4 one = simde_mm_set1_ps(1.0f);
+    F4 inverse = simde_mm_set1_ps(1.0f / c->minSpacing);
+    Sides s = {.depths = {zero, zero}, .squares = {zero, zero}, .weight = zero, .spread = zero};
+    s.directions = (V4){zero, zero, zero};
+    for (uint32_t i = 0; i < count; i += 4)
     {
-        F4 live = LiveLanes(fragment->nodeCount - i);
+        F4 live = LiveLanes(count - i);
         V4 p = LoadPlaces(c, place + i);
         F4 phi = Smooth4(&k->face, p);
-        F4 size = simde_mm_and_ps(Abs4(phi), live);
-        F4 below = simde_mm_and_ps(simde_mm_cmplt_ps(phi, zero), live);
-        F4 above = simde_mm_andnot_ps(below, live);
         simde_mm_storeu_ps(c->phi + i, phi);
-        s.depths[0] = Add4(s.depths[0], simde_mm_and_ps(size, above));
-        s.depths[1] = Add4(s.depths[1], simde_mm_and_ps(size, below));
-        // a mask is -1
-        s.counts[0] = simde_mm_add_epi32(s.counts[0], simde_mm_castps_si128(above));
-        s.counts[1] = simde_mm_add_epi32(s.counts[1], simde_mm_castps_si128(below));
-        F4 near = simde_mm_and_ps(simde_mm_cmplt_ps(size, spacing), live);
-        int lanes = simde_mm_movemask_ps(near);
-        if (lanes)
+        phi = simde_mm_and_ps(phi, live);
+        F4 above = simde_mm_max_ps(phi, zero);
+        F4 below = simde_mm_sub_ps(above, phi);
+        s.depths[0] = Add4(s.depths[0], above);
+        s.depths[1] = Add4(s.depths[1], below);
+        s.squares[0] = Add4(s.squares[0], Mul4(above, above));
+        s.squares[1] = Add4(s.squares[1], Mul4(below, below));
+        F4 weight = simde_mm_sub_ps(one, Mul4(Add4(above, below), inverse));
+        weight = simde_mm_and_ps(simde_mm_max_ps(weight, zero), live);
+        if (simde_mm_movemask_ps(simde_mm_cmpgt_ps(weight, zero)))
         {
-            AddNear(k, p, near, &s);
-            AddPainted(c, nodes + i, lanes, &s);
+            AddNear(k, p, weight, &s);
+            if (c->def.strengthFactor)
+            {
+                AddPainted(c, nodes + i, weight, &s);
+            }
         }
     }
-    c->report.work += fragment->nodeCount / 4 + 1;
+    c->report.work += count / 4 + 1;
     return s;
 }
 
-static uint32_t CountOf(simde__m128i masks)
+// How far a side reaches from the face: the mean of the depths, deeper nodes counting more.
+static double DepthOf(const Sides* s, int side)
 {
-    int32_t lanes[4];
-    simde_mm_storeu_si128((simde__m128i*)lanes, masks);
-    return (uint32_t)(-(lanes[0] + lanes[1] + lanes[2] + lanes[3]));
+    double sum = Sum4(s->depths[side]);
+    return sum > 0.0 ? Sum4(s->squares[side]) / sum : 0.0;
 }
 
 void knCrack_Judge(knCracks* c, Candidate* k)
 {
     Sides s = MeasureSides(c, k);
-    const uint32_t counts[2] = {CountOf(s.counts[0]), CountOf(s.counts[1])};
-    int lesser = counts[0] < counts[1] ? 0 : 1;
-    double nearCount = s.nearCount > 0 ? s.nearCount : 1.0;
+    double weight = fmax(Sum4(s.weight), (double)FLT_MIN);
     // neither thin for its place nor for its length
-    double spread = sqrt(Sum4(s.squares) / nearCount);
+    double spread = sqrt(Sum4(s.spread) / weight);
     double limit = fmax((double)(SLIVER_SHARE * c->spacings[k->node]), BAND_SHARE * spread);
-    double own = c->def.strengthFactor ? (double)c->def.strengthFactor[k->node] : 1.0;
-    k->isRefused = counts[lesser] == 0 || Sum4(s.depths[lesser]) < limit * counts[lesser] ||
-                   s.factor > STRONG_RATIO * own * s.nearCount;
-    k->paidShare = 1.0 - s.damage / nearCount;
+    double own = c->def.strengthFactor ? (double)c->def.strengthFactor[k->node] : 0.0;
+    k->isRefused =
+        fmin(DepthOf(&s, 0), DepthOf(&s, 1)) < limit || s.factor > STRONG_RATIO * own * weight;
     // as in a ring or a tube: what such a face would cut out hangs in it
     double x = Sum4(s.directions.x), y = Sum4(s.directions.y), z = Sum4(s.directions.z);
-    k->isClosed = sqrt(x * x + y * y + z * z) < (double)CLOSED_MEAN * s.nearCount;
+    k->isClosed = sqrt(x * x + y * y + z * z) < (double)CLOSED_MEAN * weight;
 }
 
 static float ExtentFrom(const knCracks* c, uint32_t fragment, knVec3 p)
@@ -242,20 +242,27 @@ static float ExtentFrom(const knCracks* c, uint32_t fragment, knVec3 p)
 
 void knCrack_Roughen(knCracks* c, Candidate* k)
 {
+    const uint32_t* nodes = knFragmentSet_Nodes(c->set, k->fragment);
     uint32_t count = c->set->fragments[k->fragment].nodeCount;
     uint32_t place = FirstPlace(c, k->fragment);
     k->extent = ExtentFrom(c, k->fragment, k->face.seed);
     knCrack_SetWaves(&k->face, fmaxf(k->extent, c->minSpacing), c->def.waviness);
     // further away the waves cannot change the side
-    float reach = 2.7f * k->face.amplitude;
+    float reach = fmaxf(2.7f * k->face.amplitude, c->minSpacing);
+    double damage = 0.0;
+    uint32_t nearCount = 0;
     for (uint32_t i = 0; i < count; ++i)
     {
         if (fabsf(c->phi[i]) < reach)
         {
             knVec3 p = {c->places[0][place + i], c->places[1][place + i], c->places[2][place + i]};
             c->phi[i] += knCrack_Waves(&k->face, p);
+            bool isNear = fabsf(c->phi[i]) < c->minSpacing;
+            nearCount += isNear;
+            damage += isNear && c->def.damage ? (double)c->def.damage[nodes[i]] : 0.0;
         }
     }
+    k->paidShare = nearCount > 0 ? 1.0 - damage / nearCount : 1.0;
     c->report.work += count;
 }
 

@@ -32,26 +32,24 @@ void knCut_SortNumbers(uint32_t* numbers, uint32_t count, uint32_t* scratch)
     }
 }
 
-// Whether the plan parts the tetrahedron, asked once: from its first corner of the fragment.
+// Whether the plan parts the tetrahedron, asked once: from its first corner that leaves group 0,
+// of which every parted one has some.
 static bool IsCrossedFrom(const Plan* plan, uint32_t tet, uint32_t slot)
 {
     const uint32_t* v = plan->mesh->tets[tet].v;
-    bool first = true;
+    uint32_t group = plan->groups[slot];
+    uint32_t first = KN_NONE;
     bool crossed = false;
     for (int i = 0; i < 4; ++i)
     {
-        if (!IsOwn(plan, v[i]))
+        uint32_t other = SlotOf(plan, v[i]);
+        if (other < plan->nodeCount)
         {
-            continue;
+            first = first == KN_NONE && plan->groups[other] > 0 ? other : first;
+            crossed |= plan->groups[other] != group;
         }
-        if (first && v[i] != plan->nodes[slot])
-        {
-            return false;
-        }
-        first = false;
-        crossed |= plan->groups[SlotOf(plan, v[i])] != plan->groups[slot];
     }
-    return crossed;
+    return crossed && first == slot;
 }
 
 static uint32_t ListCrossed(const Plan* plan, uint32_t* tets)
@@ -60,11 +58,15 @@ static uint32_t ListCrossed(const Plan* plan, uint32_t* tets)
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < plan->nodeCount; ++slot)
     {
-        if (plan->stamps[slot] == KN_NONE)
+        if (plan->stamps[slot] == KN_NONE || plan->groups[slot] == 0)
         {
-            continue; // away from every crack
+            continue; // away from every crack, or seen from the other side
         }
         uint32_t node = plan->nodes[slot];
+        for (uint32_t k = c->nodeTetStarts[node]; k < c->nodeTetStarts[node + 1]; ++k)
+        {
+            Fetch(&plan->mesh->tets[c->nodeTets[k]]);
+        }
         for (uint32_t k = c->nodeTetStarts[node]; k < c->nodeTetStarts[node + 1]; ++k)
         {
             if (IsCrossedFrom(plan, c->nodeTets[k], slot))
@@ -166,10 +168,21 @@ static NewPlanes PlanesOf(const Plan* plan, uint32_t tet)
     return planes;
 }
 
-static uint8_t AddPlanes(knCutStore* store, uint32_t tet, const NewPlanes* planes)
+// Keeps count of the cut tetrahedra around each node.
+static void CountCut(const Plan* plan, uint32_t tet, uint32_t more)
 {
+    for (int i = 0; i < 4; ++i)
+    {
+        plan->set->cutCounts[plan->mesh->tets[tet].v[i]] += more;
+    }
+}
+
+static uint8_t AddPlanes(const Plan* plan, uint32_t tet, const NewPlanes* planes)
+{
+    knCutStore* store = plan->store;
     if (store->tetCuts[tet] == KN_NONE)
     {
+        CountCut(plan, tet, 1);
         store->tetCuts[tet] = store->cutCount;
         store->cuts[store->cutCount++] = (knTetCut){.planeCount = 0};
     }
@@ -228,8 +241,12 @@ knResult knCut_ApplyCuts(Plan* plan)
     }
     for (uint32_t i = 0; i < plan->crossedCount; ++i)
     {
+        if (i + KN_CUT_AHEAD < plan->crossedCount)
+        {
+            Fetch(&plan->mesh->tetEdges[plan->crossedTets[i + KN_CUT_AHEAD]]);
+        }
         NewPlanes planes = PlanesOf(plan, plan->crossedTets[i]);
-        plan->addedPlanes[i] = AddPlanes(store, plan->crossedTets[i], &planes);
+        plan->addedPlanes[i] = AddPlanes(plan, plan->crossedTets[i], &planes);
     }
     return kn_success;
 }
@@ -248,6 +265,7 @@ void knCut_RollBack(Plan* plan)
         if (*record >= plan->firstCut)
         {
             *record = KN_NONE;
+            CountCut(plan, plan->crossedTets[i], (uint32_t)-1);
             continue;
         }
         knTetCut* cut = &store->cuts[*record];

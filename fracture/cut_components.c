@@ -14,37 +14,36 @@ static uint32_t FindRoot(uint32_t* parents, uint32_t slot)
 
 static void Join(uint32_t* parents, uint32_t a, uint32_t b)
 {
+    if (parents[a] == parents[b])
+    {
+        return; // the common case
+    }
     a = FindRoot(parents, a);
     b = FindRoot(parents, b);
-    if (a < b)
-    {
-        parents[b] = a;
-    }
-    else
-    {
-        parents[a] = b;
-    }
+    uint32_t low = a < b ? a : b;
+    parents[a] = low;
+    parents[b] = low;
 }
 
-// Joins the node to its neighbours of the same group, and lists the edges to the others.
+// Joins the node to its higher neighbours of the same group, and lists the edges to the others.
 static void JoinNeighbors(Plan* plan, uint32_t slot)
 {
     const knTetMesh* mesh = plan->mesh;
-    uint32_t node = plan->nodes[slot];
-    for (uint32_t k = mesh->nodeEdgeStarts[node]; k < mesh->nodeEdgeStarts[node + 1]; ++k)
+    const uint32_t* runs = plan->cutMesh->nodeEdgeRuns + plan->nodes[slot];
+    for (uint32_t e = runs[0]; e < runs[1]; ++e)
     {
-        uint32_t other = mesh->edges[mesh->nodeEdges[k]].v[1];
-        if (other != node && IsOwn(plan, other))
+        uint32_t other = SlotOf(plan, mesh->edges[e].v[1]);
+        if (other >= plan->nodeCount)
         {
-            uint32_t otherSlot = SlotOf(plan, other);
-            if (plan->groups[slot] == plan->groups[otherSlot])
-            {
-                Join(plan->components, slot, otherSlot);
-            }
-            else
-            {
-                plan->partedEdges[plan->partedCount++] = mesh->nodeEdges[k];
-            }
+            continue; // of another fragment
+        }
+        if (plan->groups[slot] == plan->groups[other])
+        {
+            Join(plan->components, slot, other);
+        }
+        else
+        {
+            plan->partedEdges[plan->partedCount++] = e;
         }
     }
 }

@@ -6,10 +6,11 @@ static knResult AllocateSet(knFragmentSet* set)
     void* items = NULL;
     set->nodes = knAllocate(&set->allocator, set->nodeCount, sizeof(uint32_t));
     set->slots = knAllocate(&set->allocator, set->nodeCount, sizeof(uint32_t));
+    set->cutCounts = knAllocate(&set->allocator, set->nodeCount, sizeof(uint32_t));
     knResult result =
         knGrow(&set->allocator, &items, &set->fragmentCapacity, 1, sizeof(knFragment));
     set->fragments = items;
-    return set->nodes && set->slots ? result : kn_errorMemory;
+    return set->nodes && set->slots && set->cutCounts ? result : kn_errorMemory;
 }
 
 static knResult CheckCreation(const knFragmentSet* set, const knCutMesh* cutMesh,
@@ -71,6 +72,7 @@ knResult knCreateFragmentSet(knFragmentSet* set, const knCutMesh* cutMesh, knCut
     {
         created.nodes[i] = i;
         created.slots[i] = i;
+        created.cutCounts[i] = 0;
     }
     created.fragments[0] = (knFragment){.nodeCount = created.nodeCount, .parent = KN_NONE};
     created.fragments[0].mass = AtDensity(&cutMesh->whole, density);
@@ -87,6 +89,7 @@ void knDestroyFragmentSet(knFragmentSet* set)
     }
     knRelease(&set->allocator, set->nodes, set->nodeCount, sizeof(uint32_t));
     knRelease(&set->allocator, set->slots, set->nodeCount, sizeof(uint32_t));
+    knRelease(&set->allocator, set->cutCounts, set->nodeCount, sizeof(uint32_t));
     knRelease(&set->allocator, set->fragments, set->fragmentCapacity, sizeof(knFragment));
     *set = (knFragmentSet){0};
 }

@@ -30,7 +30,8 @@ static CutTet LoadTet(const Plan* plan, uint32_t tet)
 // The component of a corner, or KN_NONE when it belongs to another fragment.
 static uint32_t ComponentOf(const Plan* plan, uint32_t node)
 {
-    return IsOwn(plan, node) ? plan->components[SlotOf(plan, node)] : KN_NONE;
+    uint32_t slot = SlotOf(plan, node);
+    return slot < plan->nodeCount ? plan->components[slot] : KN_NONE;
 }
 
 static void AddRegion(Plan* plan, const CutTet* t, uint8_t mask, uint32_t component,
@@ -139,23 +140,43 @@ static void AddTet(knMoments* m, knDVec3 a, knDVec3 b, knDVec3 c, knDVec3 d)
     knMoments_AddTet(m, r);
 }
 
-// The part below a single plane, or above it when that has one corner. Returns its corners.
-static uint8_t SmallPart(const CutTet* t, knMoments* m, double* least)
+// Area of a plane quadrilateral, or of a triangle whose last corner comes twice.
+static double QuadArea(knDVec3 a, knDVec3 b, knDVec3 c, knDVec3 d)
+{
+    return 0.5 * knDLength(knDCross(knDSub(c, a), knDSub(d, b)));
+}
+
+// What one plane cuts off a tetrahedron.
+typedef struct PlanePart
+{
+    knMoments moments;
+    double area;  // m^2, of the plane's face
+    double least; // smallest share of an edge
+    uint8_t mask; // its corners
+} PlanePart;
+
+// The part below a single plane, or above it when that has one corner.
+static PlanePart SmallPart(const CutTet* t)
 {
     // even permutations that begin with the part's corners keep the volume positive
     static const uint8_t orders[16][4] = {{0, 1, 2, 3}, {0, 1, 2, 3}, {1, 0, 3, 2}, {0, 1, 2, 3},
                                           {2, 3, 0, 1}, {0, 2, 3, 1}, {1, 2, 0, 3}, {0, 1, 2, 3},
                                           {3, 2, 1, 0}, {0, 3, 1, 2}, {1, 3, 2, 0}, {0, 1, 2, 3},
                                           {2, 3, 0, 1}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}};
+    PlanePart part = {.least = 0.5};
+    knMoments* m = &part.moments;
+    double* least = &part.least;
     uint8_t mask = t->cut->below[0];
     uint8_t rest = (uint8_t)(0xF & ~mask);
-    mask = (rest & (rest - 1)) == 0 ? rest : mask;
-    const uint8_t* o = orders[mask];
-    if ((mask & (mask - 1)) == 0)
+    part.mask = (rest & (rest - 1)) == 0 ? rest : mask;
+    const uint8_t* o = orders[part.mask];
+    if ((part.mask & (part.mask - 1)) == 0)
     {
-        AddTet(m, t->r[o[0]], Crossing(t, o[0], o[1], least), Crossing(t, o[0], o[2], least),
-               Crossing(t, o[0], o[3], least));
-        return mask;
+        knDVec3 p = Crossing(t, o[0], o[1], least), q = Crossing(t, o[0], o[2], least);
+        knDVec3 r = Crossing(t, o[0], o[3], least);
+        AddTet(m, t->r[o[0]], p, q, r);
+        part.area = QuadArea(p, q, r, r);
+        return part;
     }
     // a wedge between the triangles a, ac, ad and b, bc, bd
     knDVec3 a = t->r[o[0]], b = t->r[o[1]];
@@ -164,7 +185,8 @@ static uint8_t SmallPart(const CutTet* t, knMoments* m, double* least)
     AddTet(m, a, b, ac, ad);
     AddTet(m, b, bc, ac, ad);
     AddTet(m, b, bc, ad, bd);
-    return mask;
+    part.area = QuadArea(ac, ad, bd, bc);
+    return part;
 }
 
 static void AddScaled(knMoments* m, double s, const knMoments* other)
@@ -196,43 +218,25 @@ static bool MayBeTooFine(const Plan* plan, const CutTet* t, double least)
     return !(least * least * least * volume6 > 1e-6 * plan->farthest * longest2);
 }
 
-// The area of the one plane's face, from the cut points.
-static double PlaneArea(const Plan* plan, const CutTet* t)
-{
-    knCrackFaces cracks;
-    knCutStore_CrackFaces(plan->store, plan->mesh, t->tet, t->cut->below[0], &cracks);
-    const knCrackFace* face = &cracks.faces[0];
-    knDVec3 a = knToDouble(face->points[0]), sum = {0.0, 0.0, 0.0};
-    knDVec3 last = knDSub(knToDouble(face->points[1]), a);
-    for (int i = 2; i < face->count; ++i)
-    {
-        knDVec3 next = knDSub(knToDouble(face->points[i]), a);
-        sum = knDAdd(sum, knDCross(last, next));
-        last = next;
-    }
-    return 0.5 * knDLength(sum);
-}
-
 static void MeasureOnePlane(Plan* plan, const CutTet* t)
 {
-    knMoments small = {0};
-    double least = 0.5;
-    uint8_t mask = SmallPart(t, &small, &least);
+    PlanePart small = SmallPart(t);
+    uint8_t mask = small.mask;
     uint8_t rest = (uint8_t)(0xF & ~mask);
     uint32_t inside = ComponentOf(plan, t->v[FirstCorner(mask)]);
     uint32_t outside = ComponentOf(plan, t->v[FirstCorner(rest)]);
     if (inside != plan->largest)
     {
-        AddScaled(&plan->moments[inside].sums, 1.0, &small);
+        AddScaled(&plan->moments[inside].sums, 1.0, &small.moments);
     }
     if (outside != plan->largest)
     {
         knMoments* m = &plan->moments[outside].sums;
         AddScaled(m, 1.0, &plan->cutMesh->tetMoments[t->tet]);
-        AddScaled(m, -1.0, &small);
+        AddScaled(m, -1.0, &small.moments);
     }
-    plan->crackArea += PlaneArea(plan, t);
-    if (MayBeTooFine(plan, t, least))
+    plan->crackArea += small.area;
+    if (MayBeTooFine(plan, t, small.least))
     {
         knTetRegion region;
         knCutStore_Region(plan->store, plan->mesh, t->tet, mask, &region);
@@ -246,6 +250,12 @@ static void MeasureCrossed(Plan* plan)
 {
     for (uint32_t i = 0; i < plan->crossedCount; ++i)
     {
+        if (i + KN_CUT_AHEAD < plan->crossedCount)
+        {
+            uint32_t later = plan->crossedTets[i + KN_CUT_AHEAD];
+            Fetch(&plan->mesh->tets[later]);
+            Fetch(&plan->cutMesh->tetMoments[later]);
+        }
         CutTet t = LoadTet(plan, plan->crossedTets[i]);
         if (t.cut->planeCount == 1)
         {
@@ -282,10 +292,9 @@ static void AddOldPart(Plan* plan, uint32_t tet, uint32_t slot)
         AddRegion(plan, &t, mask, component, &region);
         return;
     }
-    knMoments small = {0};
-    double least = 0.5;
-    bool isSmall = SmallPart(&t, &small, &least) == mask;
-    AddScaled(&plan->moments[component].sums, isSmall ? 1.0 : -1.0, &small);
+    PlanePart small = SmallPart(&t);
+    bool isSmall = small.mask == mask;
+    AddScaled(&plan->moments[component].sums, isSmall ? 1.0 : -1.0, &small.moments);
     if (!isSmall)
     {
         AddScaled(&plan->moments[component].sums, 1.0, &plan->cutMesh->tetMoments[tet]);
@@ -298,6 +307,11 @@ static void AddStar(Plan* plan, uint32_t slot)
     const knCutMesh* c = plan->cutMesh;
     uint32_t node = plan->nodes[slot];
     knMoments* m = &plan->moments[plan->components[slot]].sums;
+    if (plan->set->cutCounts[node] == 0)
+    {
+        AddScaled(m, 1.0, &c->nodeMoments[node]);
+        return;
+    }
     for (uint32_t k = c->nodeTetStarts[node]; k < c->nodeTetStarts[node + 1]; ++k)
     {
         uint32_t tet = c->nodeTets[k];

@@ -10,8 +10,11 @@ static knResult AllocateCutMesh(knCutMesh* c, const knTetMesh* mesh)
     c->nodeTets = knAllocate(a, 4 * (size_t)mesh->tetCount, sizeof(uint32_t));
     c->tetTriangleStarts = knAllocate(a, (size_t)mesh->tetCount + 1, sizeof(uint32_t));
     c->tetTriangles = knAllocate(a, mesh->boundaryFaceCount, sizeof(uint32_t));
+    c->nodeEdgeRuns = knAllocate(a, (size_t)mesh->nodeCount + 1, sizeof(uint32_t));
     c->tetMoments = knAllocate(a, mesh->tetCount, sizeof(knMoments));
-    bool ok = c->tetMoments && c->nodeTetStarts && c->nodeTets && c->tetTriangleStarts &&
+    c->nodeMoments = knAllocate(a, mesh->nodeCount, sizeof(knMoments));
+    bool ok = c->nodeEdgeRuns && c->tetMoments && c->nodeMoments && c->nodeTetStarts &&
+              c->nodeTets && c->tetTriangleStarts &&
               (c->tetTriangles || mesh->boundaryFaceCount == 0);
     return ok ? kn_success : kn_errorMemory;
 }
@@ -66,12 +69,26 @@ static void ListTetTriangles(knCutMesh* c)
     ShiftStarts(starts, mesh->tetCount);
 }
 
-// Most of a piece is whole tetrahedra: added up once here, and not at every break.
+// Edges are sorted by their lower ends.
+static void ListEdgeRuns(knCutMesh* c)
+{
+    const knTetMesh* mesh = c->mesh;
+    memset(c->nodeEdgeRuns, 0, ((size_t)mesh->nodeCount + 1) * sizeof(uint32_t));
+    for (uint32_t e = 0; e < mesh->edgeCount; ++e)
+    {
+        c->nodeEdgeRuns[mesh->edges[e].v[0] + 1] += 1;
+    }
+    SumCounts(c->nodeEdgeRuns, mesh->nodeCount);
+}
+
+// Most of a piece is whole tetrahedra, and most of its nodes have only such: added up once here,
+// and not at every break.
 static void MeasureTets(knCutMesh* c)
 {
     const knTetMesh* mesh = c->mesh;
     c->whole = knTetMesh_MassProperties(mesh, 1.0);
     c->origin = c->whole.center;
+    memset(c->nodeMoments, 0, mesh->nodeCount * sizeof(knMoments));
     for (uint32_t t = 0; t < mesh->tetCount; ++t)
     {
         knDVec3 r[4];
@@ -81,6 +98,7 @@ static void MeasureTets(knCutMesh* c)
         }
         c->tetMoments[t] = (knMoments){0};
         knMoments_AddTet(&c->tetMoments[t], r);
+        knMoments_AddTet(&c->nodeMoments[mesh->tets[t].v[0]], r);
     }
 }
 
@@ -132,6 +150,7 @@ knResult knCreateCutMesh(knCutMesh* cutMesh, const knTetMesh* mesh, const knSurf
     }
     ListNodeTets(&created);
     ListTetTriangles(&created);
+    ListEdgeRuns(&created);
     MeasureTets(&created);
     *cutMesh = created;
     return kn_success;
@@ -149,6 +168,8 @@ void knDestroyCutMesh(knCutMesh* cutMesh)
     knRelease(a, cutMesh->nodeTets, 4 * (size_t)mesh->tetCount, sizeof(uint32_t));
     knRelease(a, cutMesh->tetTriangleStarts, (size_t)mesh->tetCount + 1, sizeof(uint32_t));
     knRelease(a, cutMesh->tetTriangles, mesh->boundaryFaceCount, sizeof(uint32_t));
+    knRelease(a, cutMesh->nodeEdgeRuns, (size_t)mesh->nodeCount + 1, sizeof(uint32_t));
+    knRelease(a, cutMesh->nodeMoments, mesh->nodeCount, sizeof(knMoments));
     knRelease(a, cutMesh->tetMoments, mesh->tetCount, sizeof(knMoments));
     *cutMesh = (knCutMesh){0};
 }

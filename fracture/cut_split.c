@@ -345,6 +345,7 @@ knResult knFragmentSet_Split(knFragmentSet* set, uint32_t fragment, const knSpli
                  .arena = arena,
                  .fragment = fragment,
                  .nodes = knFragmentSet_Nodes(set, fragment),
+                 .firstNode = set->fragments[fragment].firstNode,
                  .nodeCount = set->fragments[fragment].nodeCount};
     size_t mark = knArena_Mark(arena);
     knSplitResult made = {.outcome = kn_splitNothing};

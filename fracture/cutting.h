@@ -22,7 +22,9 @@ typedef struct knCutMesh
     uint32_t* nodeTets;           // ascending per node
     uint32_t* tetTriangleStarts;  // tetCount + 1
     uint32_t* tetTriangles;       // triangles of the surface, by tetrahedron and face
+    uint32_t* nodeEdgeRuns;       // nodeCount + 1: edges whose lower end a node is, a run
     knMoments* tetMoments;        // of each whole tetrahedron, about `origin`
+    knMoments* nodeMoments;       // of the tetrahedra whose first corner a node is
     knMassProperties whole;       // at density 1
     knDVec3 origin;
 } knCutMesh;
@@ -62,8 +64,9 @@ typedef struct knFragmentSet
     knAllocator allocator;
     const knCutMesh* cutMesh;
     knCutStore* store;
-    uint32_t* nodes; // all nodes, one run per fragment
-    uint32_t* slots; // where a node stands in `nodes`
+    uint32_t* nodes;     // all nodes, one run per fragment
+    uint32_t* slots;     // where a node stands in `nodes`
+    uint32_t* cutCounts; // by node: tetrahedra around it that the store has cut
     knFragment* fragments;
     uint32_t nodeCount;
     uint32_t fragmentCount;

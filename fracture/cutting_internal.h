@@ -5,6 +5,17 @@
 
 #include "knap/cutting.h"
 
+#include <simde/x86/sse.h>
+
+// Tetrahedra around a crack lie all over the mesh's arrays: they are asked for so many before their
+// turn.
+#define KN_CUT_AHEAD 8
+
+static inline void Fetch(const void* address)
+{
+    simde_mm_prefetch((const char*)address, SIMDE_MM_HINT_T0);
+}
+
 // One edge that a split cuts: which function cuts it, and its values at the ends.
 typedef struct EdgeCut
 {
@@ -39,6 +50,7 @@ typedef struct Plan
     knArena* arena;
     uint32_t fragment;
     const uint32_t* nodes; // by slot
+    uint32_t firstNode;    // where they begin in the set's
     uint32_t nodeCount;
     uint32_t* splitNodes; // first in the arena: it stays
     uint32_t* parents;
@@ -71,14 +83,15 @@ typedef struct Plan
     size_t roundMark; // arena, before what a round of merging makes again
 } Plan;
 
+// Not below nodeCount when the node belongs to another fragment.
 static inline uint32_t SlotOf(const Plan* plan, uint32_t node)
 {
-    return plan->set->slots[node] - plan->set->fragments[plan->fragment].firstNode;
+    return plan->set->slots[node] - plan->firstNode;
 }
 
 static inline bool IsOwn(const Plan* plan, uint32_t node)
 {
-    return plan->store->labels[node] == plan->fragment;
+    return SlotOf(plan, node) < plan->nodeCount;
 }
 
 // Functions: cut_function.c

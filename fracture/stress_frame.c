@@ -82,7 +82,7 @@ static void FindFrame(PieceFrame* frame, const knMassProperties* mass)
     frame->axes[2] = knDCross(frame->axes[0], frame->axes[1]);
 }
 
-static void SetLimits(PolySpace* space, int n0, int n1, int n2)
+void knStress_SetLimits(PolySpace* space, int n0, int n1, int n2)
 {
     space->limit[0] = n0;
     space->limit[1] = n1;
@@ -111,15 +111,15 @@ void knStress_ChooseSpace(Ritz* ritz)
     bool isBar = s[0] > 3.0 * s[1];
     if (isBar)
     {
-        SetLimits(&ritz->space, 8, 2, 2);
+        knStress_SetLimits(&ritz->space, 8, 2, 2);
     }
     else if (s[1] > 2.5 * s[2])
     {
-        SetLimits(&ritz->space, 6, 6, 2); // a plate
+        knStress_SetLimits(&ritz->space, 6, 6, 2); // a plate
     }
     else
     {
-        SetLimits(&ritz->space, 5, 5, 5);
+        knStress_SetLimits(&ritz->space, 5, 5, 5);
     }
     ritz->n = 3 * ritz->space.count;
     for (int a = 0; a < 3; ++a)

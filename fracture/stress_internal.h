@@ -24,11 +24,27 @@ typedef struct StressTask
     knStressResult result;
 } StressTask;
 
-// Stress of some nodes at each time: xx yy zz xy yz zx, Pa.
+// Stress of some nodes: xx yy zz xy yz zx, Pa, each at all times.
 typedef struct StressBlock
 {
-    float s[KN_STRESS_TIMES][6][KN_STRESS_LANES];
+    float s[6][KN_STRESS_TIMES][KN_STRESS_LANES];
 } StressBlock;
+
+// Sums over modes or monomials, for eight nodes and all times: stress_sum.c
+typedef struct RowSum
+{
+    const float (*rows)[KN_STRESS_LANES];
+    const float (*factors)[KN_STRESS_TIMES];
+    uint32_t count;
+} RowSum;
+
+// out[time][lane]; whichever it is, every sum has the bits of a plain loop over the rows.
+typedef void SumRowsFcn(const RowSum* sum, float (*out)[KN_STRESS_LANES]);
+void knStress_SumRowsSse(const RowSum* sum, float (*out)[KN_STRESS_LANES]);
+void knStress_SumRowsAvx2(const RowSum* sum, float (*out)[KN_STRESS_LANES]);
+
+// The widest that this machine has.
+SumRowsFcn* knStress_ChooseSum(void);
 
 // Modes: stress_modal.c
 bool knStress_HasModes(const knStressDef* def);
@@ -68,8 +84,8 @@ uint32_t knStress_PickTimes(const double* energies, uint32_t count, uint32_t* pi
 // The larger tension of the block's times and what the nodes have.
 void knStress_KeepLargest(const StressTask* task, const StressBlock* block, uint32_t firstNode);
 
-// The largest principal stresses of eight tensors.
-void knStress_LargestPrincipal(const float (*tensor)[KN_STRESS_LANES], float* largest);
+// The largest principal stresses of eight tensors, whose components are so many floats apart.
+void knStress_LargestPrincipal(const float* tensor, size_t stride, float* largest);
 
 // Unit eigenvector of the largest eigenvalue, which is returned to the last bits.
 double knStress_Direction(const float tensor[6], double largest, knVec3* direction);

@@ -8,13 +8,26 @@
 typedef struct ModalState
 {
     const knModeSet* modes;
-    double* forces;   // [impact][mode]: shape at the hit . impulse, m^-1.5 N s
-    double* steady;   // [mode]: coordinate under the steady loads
-    double* largest;  // [mode]: energy
-    float* factors;   // [mode][KN_STRESS_TIMES]: what a stored stress is multiplied with
-    uint32_t* active; // modes that are worth it
+    double* forces;                    // [impact][mode]: shape at the hit . impulse, m^-1.5 N s
+    double* steady;                    // [mode]: coordinate under the steady loads
+    double* largest;                   // [mode]: energy
+    float (*factors)[KN_STRESS_TIMES]; // [active]: what a stored stress is multiplied with
+    float (*rows)[KN_STRESS_LANES];    // [block][active]: stored stresses of eight nodes
+    uint32_t* active;                  // modes that are worth it
     uint32_t activeCount;
 } ModalState;
+
+// Blocks of eight nodes that are summed together.
+#define RUN_BLOCKS 4
+
+// Nodes from one run to the one after the next.
+#define AHEAD (2 * RUN_BLOCKS * KN_STRESS_LANES)
+
+typedef struct ModalRun
+{
+    uint32_t firstNodes[RUN_BLOCKS];
+    uint32_t count;
+} ModalRun;
 
 bool knStress_HasModes(const knStressDef* def)
 {
@@ -165,62 +178,68 @@ static void FillFactors(StressTask* task, ModalState* state)
             bool isUsed = k < task->timeCount;
             float factor =
                 isUsed ? (float)(scale * Coordinate(task, state, i, task->times[k])) : 0.0f;
-            for (uint32_t lane = 0; lane < 4; ++lane)
-            {
-                state->factors[(a * KN_STRESS_TIMES + k) * 4 + lane] = factor;
-            }
+            state->factors[a][k] = factor;
         }
     }
 }
 
 // Eight stored integers as floats.
-static void LoadEight(const int16_t* from, simde__m128 out[2])
+static void LoadEight(const int16_t* from, float* to)
 {
     simde__m128i x = simde_mm_loadu_si128((const simde__m128i*)from);
-    out[0] = simde_mm_cvtepi32_ps(simde_mm_srai_epi32(simde_mm_unpacklo_epi16(x, x), 16));
-    out[1] = simde_mm_cvtepi32_ps(simde_mm_srai_epi32(simde_mm_unpackhi_epi16(x, x), 16));
+    simde__m128i low = simde_mm_srai_epi32(simde_mm_unpacklo_epi16(x, x), 16);
+    simde__m128i high = simde_mm_srai_epi32(simde_mm_unpackhi_epi16(x, x), 16);
+    simde_mm_storeu_ps(to, simde_mm_cvtepi32_ps(low));
+    simde_mm_storeu_ps(to + 4, simde_mm_cvtepi32_ps(high));
 }
 
-// Sums one component over the modes for four times at once; the order of the modes is fixed, so
-// every lane has the bits of a plain loop.
-static void SumFour(const ModalState* state, const int16_t* column, uint32_t firstTime,
-                    simde__m128 sums[8])
+// One component of a run of blocks: a line of the cache holds four blocks of one mode's numbers.
+static void SumRun(const ModalState* state, SumRowsFcn* sumRows, const ModalRun* run, uint32_t c,
+                   StressBlock* blocks)
 {
-    for (int i = 0; i < 8; ++i)
-    {
-        sums[i] = simde_mm_setzero_ps();
-    }
-    size_t stride = 6 * (size_t)state->modes->nodeCount;
+    size_t nodeCount = state->modes->nodeCount;
+    const int16_t* column = state->modes->stresses + c * nodeCount;
+    size_t ahead = (size_t)run->firstNodes[0] + AHEAD;
+    ahead = ahead < nodeCount ? ahead : 0;
     for (uint32_t a = 0; a < state->activeCount; ++a)
     {
-        simde__m128 v[2];
-        LoadEight(column + state->active[a] * stride, v);
-        const float* factors = state->factors + 4 * (a * KN_STRESS_TIMES + firstTime);
-        for (int k = 0; k < 4; ++k)
+        const int16_t* numbers = column + 6 * state->active[a] * nodeCount;
+        // hundreds of columns are more than the hardware follows by itself
+        simde_mm_prefetch((const char*)(numbers + ahead), SIMDE_MM_HINT_T0);
+        for (uint32_t b = 0; b < run->count; ++b)
         {
-            simde__m128 f = simde_mm_load_ps(factors + 4 * k);
-            sums[2 * k] = simde_mm_add_ps(sums[2 * k], simde_mm_mul_ps(f, v[0]));
-            sums[2 * k + 1] = simde_mm_add_ps(sums[2 * k + 1], simde_mm_mul_ps(f, v[1]));
+            LoadEight(numbers + run->firstNodes[b], state->rows[b * state->activeCount + a]);
         }
+    }
+    for (uint32_t b = 0; b < run->count; ++b)
+    {
+        RowSum sum = {(const float(*)[KN_STRESS_LANES])state->rows + b * state->activeCount,
+                      (const float(*)[KN_STRESS_TIMES])state->factors, state->activeCount};
+        sumRows(&sum, blocks[b].s[c]);
     }
 }
 
-static void SumBlock(const StressTask* task, const ModalState* state, uint32_t firstNode,
-                     StressBlock* block)
+static void SumNodes(StressTask* task, const ModalState* state)
 {
-    for (uint32_t c = 0; c < 6; ++c)
+    uint32_t count = task->nodeCount;
+    StressBlock blocks[RUN_BLOCKS];
+    SumRowsFcn* sumRows = knStress_ChooseSum();
+    for (uint32_t first = 0; first < count;)
     {
-        const int16_t* column =
-            state->modes->stresses + c * (size_t)state->modes->nodeCount + firstNode;
-        for (uint32_t t = 0; t < task->timeCount; t += 4)
+        ModalRun run = {.count = 0};
+        for (; run.count < RUN_BLOCKS && first < count; first += KN_STRESS_LANES)
         {
-            simde__m128 sums[8];
-            SumFour(state, column, t, sums);
-            for (uint32_t k = 0; k < 4; ++k)
-            {
-                simde_mm_storeu_ps(block->s[t + k][c], sums[2 * k]);
-                simde_mm_storeu_ps(block->s[t + k][c] + 4, sums[2 * k + 1]);
-            }
+            // the last block begins earlier, so that no lane reads past the end of a component
+            bool isLast = first + KN_STRESS_LANES > count;
+            run.firstNodes[run.count++] = isLast ? count - KN_STRESS_LANES : first;
+        }
+        for (uint32_t c = 0; c < 6; ++c)
+        {
+            SumRun(state, sumRows, &run, c, blocks);
+        }
+        for (uint32_t b = 0; b < run.count; ++b)
+        {
+            knStress_KeepLargest(task, &blocks[b], run.firstNodes[b]);
         }
     }
 }
@@ -232,17 +251,20 @@ static bool Allocate(StressTask* task, ModalState* state)
                                      sizeof *state->forces);
     state->steady = knArena_Allocate(task->arena, modeCount, sizeof *state->steady);
     state->largest = knArena_Allocate(task->arena, modeCount, sizeof *state->largest);
-    state->factors =
-        knArena_Allocate(task->arena, (size_t)modeCount * KN_STRESS_TIMES, 4 * sizeof(float));
+    state->factors = knArena_Allocate(task->arena, modeCount, sizeof *state->factors);
+    state->rows =
+        knArena_Allocate(task->arena, (size_t)RUN_BLOCKS * modeCount, sizeof *state->rows);
     state->active = knArena_Allocate(task->arena, modeCount, sizeof *state->active);
-    return state->forces && state->steady && state->largest && state->factors && state->active;
+    return state->forces && state->steady && state->largest && state->factors && state->rows &&
+           state->active;
 }
 
 size_t knStress_ModalBytes(const knStressDef* def)
 {
     size_t modeCount = def->modes->modeCount;
-    return modeCount * (8 * (size_t)def->impactCount + 8 + 8 + 16 * KN_STRESS_TIMES + 4) +
-           5 * (size_t)KN_CACHE_LINE;
+    return modeCount * (8 * (size_t)def->impactCount + 8 + 8 + 4 * KN_STRESS_TIMES +
+                        4 * RUN_BLOCKS * KN_STRESS_LANES + 4) +
+           6 * (size_t)KN_CACHE_LINE;
 }
 
 knResult knStress_SolveModal(StressTask* task)
@@ -255,19 +277,10 @@ knResult knStress_SolveModal(StressTask* task)
     GatherForces(task, &state);
     ScanTimes(task, &state);
     FillFactors(task, &state);
-    uint32_t count = task->nodeCount;
-    StressBlock block = {0};
-    for (uint32_t first = 0; first < count; first += KN_STRESS_LANES)
-    {
-        // the last block begins earlier, so that no lane reads past the end of a component
-        bool isLast = first + KN_STRESS_LANES > count && count >= KN_STRESS_LANES;
-        uint32_t at = isLast ? count - KN_STRESS_LANES : first;
-        SumBlock(task, &state, at, &block);
-        knStress_KeepLargest(task, &block, at);
-    }
+    SumNodes(task, &state);
     task->result.isModal = true;
     task->result.modeCount = state.activeCount;
     task->result.workUnits +=
-        (uint64_t)count * task->timeCount * (6 * (uint64_t)state.activeCount + 40);
+        (uint64_t)task->nodeCount * KN_STRESS_TIMES * (6 * (uint64_t)state.activeCount + 40);
     return kn_success;
 }

@@ -1,32 +1,71 @@
 // SPDX-License-Identifier: Zlib
 #include "fracture/stress_piece_internal.h"
 
-#include <string.h>
-
-// Coefficients of the displacement along the mesh's axes, by monomial and time.
+// The stress as polynomials: the slopes of the displacement's, one degree lower, and so a third of
+// the work at every node.
 typedef struct Field
 {
     const Ritz* ritz;
-    float (*values)[KN_STRESS_TIMES][3];
-    float lambda, mu;
+    PolySpace space;
+    uint8_t places[MAX_DEGREE + 1][MAX_DEGREE + 1][MAX_DEGREE + 1]; // of a monomial in it
+    float (*factors)[MAX_MONOMIALS][KN_STRESS_TIMES];               // [component][monomial][time]
+    double lambda, mu;
+    SumRowsFcn* sumRows;
 } Field;
 
-static void FillField(Field* field, const uint32_t* picks)
+static void LayOutField(Field* field)
+{
+    const int* limit = field->ritz->space.limit;
+    knStress_SetLimits(&field->space, limit[0] - 1, limit[1], limit[2]);
+    for (uint32_t m = 0; m < field->space.count; ++m)
+    {
+        const uint8_t* e = field->space.powers[m];
+        field->places[e[0]][e[1]][e[2]] = (uint8_t)m;
+    }
+}
+
+// Adds the slopes of one monomial with coefficient w: slopes[m][i][j] is that of x_i along x_j.
+static void AddSlopes(const Field* field, const uint8_t* e, knDVec3 w, double (*slopes)[3][3])
+{
+    const PieceFrame* frame = &field->ritz->frame;
+    const double u[3] = {w.x, w.y, w.z};
+    for (int a = 0; a < 3; ++a)
+    {
+        if (e[a] == 0)
+        {
+            continue;
+        }
+        uint8_t m = field->places[e[0] - (a == 0)][e[1] - (a == 1)][e[2] - (a == 2)];
+        double s = e[a] / frame->scale[a];
+        const double along[3] = {s * frame->axes[a].x, s * frame->axes[a].y, s * frame->axes[a].z};
+        for (int i = 0; i < 9; ++i)
+        {
+            slopes[m][i / 3][i % 3] += u[i / 3] * along[i % 3];
+        }
+    }
+}
+
+static void FillTime(Field* field, const double* state, uint32_t time)
 {
     const Ritz* ritz = field->ritz;
-    const StressTask* task = ritz->task;
     const knDVec3* e = ritz->frame.axes;
+    double slopes[MAX_MONOMIALS][3][3] = {0};
     for (uint32_t m = 0; m < ritz->space.count; ++m)
     {
-        for (uint32_t k = 0; k < KN_STRESS_TIMES; ++k)
+        const double* u = state + 3 * (size_t)m;
+        knDVec3 w =
+            knDAdd(knDAdd(knDScale(u[0], e[0]), knDScale(u[1], e[1])), knDScale(u[2], e[2]));
+        AddSlopes(field, ritz->space.powers[m], w, slopes);
+    }
+    for (uint32_t m = 0; m < field->space.count; ++m)
+    {
+        double(*g)[3] = slopes[m];
+        double volume = field->lambda * (g[0][0] + g[1][1] + g[2][2]);
+        for (int c = 0; c < 3; ++c)
         {
-            uint32_t step = picks[k < task->timeCount ? k : 0];
-            const double* u = ritz->states + (size_t)step * ritz->n + 3 * (size_t)m;
-            knDVec3 w =
-                knDAdd(knDAdd(knDScale(u[0], e[0]), knDScale(u[1], e[1])), knDScale(u[2], e[2]));
-            field->values[m][k][0] = (float)w.x;
-            field->values[m][k][1] = (float)w.y;
-            field->values[m][k][2] = (float)w.z;
+            int next = (c + 1) % 3;
+            field->factors[c][m][time] = (float)(volume + 2.0 * field->mu * g[c][c]);
+            field->factors[c + 3][m][time] = (float)(field->mu * (g[c][next] + g[next][c]));
         }
     }
 }
@@ -62,81 +101,24 @@ static void LoadLanes(const Ritz* ritz, uint32_t firstNode, Lanes* lanes)
     }
 }
 
-// Gradient of one monomial along the mesh's axes.
-static void MonomialGradient(const Ritz* ritz, const Lanes* lanes, const uint8_t* e,
-                             float (*out)[KN_STRESS_LANES])
-{
-    float turn[3][3]; // how the slope along axis a of the frame counts along x, y, z
-    for (int a = 0; a < 3; ++a)
-    {
-        double s = e[a] / ritz->frame.scale[a];
-        turn[a][0] = (float)(s * ritz->frame.axes[a].x);
-        turn[a][1] = (float)(s * ritz->frame.axes[a].y);
-        turn[a][2] = (float)(s * ritz->frame.axes[a].z);
-    }
-    const float* x = lanes->p[0][e[0]];
-    const float* y = lanes->p[1][e[1]];
-    const float* z = lanes->p[2][e[2]];
-    const float* dx = lanes->p[0][e[0] > 0 ? e[0] - 1 : 0];
-    const float* dy = lanes->p[1][e[1] > 0 ? e[1] - 1 : 0];
-    const float* dz = lanes->p[2][e[2] > 0 ? e[2] - 1 : 0];
-    for (int i = 0; i < KN_STRESS_LANES; ++i)
-    {
-        float a = dx[i] * y[i] * z[i];
-        float b = x[i] * dy[i] * z[i];
-        float c = x[i] * y[i] * dz[i];
-        out[0][i] = turn[0][0] * a + turn[1][0] * b + turn[2][0] * c;
-        out[1][i] = turn[0][1] * a + turn[1][1] * b + turn[2][1] * c;
-        out[2][i] = turn[0][2] * a + turn[1][2] * b + turn[2][2] * c;
-    }
-}
-
-// Adds one monomial's strain: xx yy zz and twice xy yz zx.
-static void AddStrain(const float u[3], const float (*g)[KN_STRESS_LANES],
-                      float (*s)[KN_STRESS_LANES])
-{
-    for (int i = 0; i < KN_STRESS_LANES; ++i)
-    {
-        s[0][i] += u[0] * g[0][i];
-        s[1][i] += u[1] * g[1][i];
-        s[2][i] += u[2] * g[2][i];
-        s[3][i] += u[0] * g[1][i] + u[1] * g[0][i];
-        s[4][i] += u[1] * g[2][i] + u[2] * g[1][i];
-        s[5][i] += u[2] * g[0][i] + u[0] * g[2][i];
-    }
-}
-
-static void StrainToStress(const Field* field, float (*s)[KN_STRESS_LANES])
-{
-    for (int i = 0; i < KN_STRESS_LANES; ++i)
-    {
-        float volume = field->lambda * (s[0][i] + s[1][i] + s[2][i]);
-        for (int c = 0; c < 3; ++c)
-        {
-            s[c][i] = volume + 2.0f * field->mu * s[c][i];
-            s[c + 3][i] *= field->mu;
-        }
-    }
-}
-
 static void EvaluateBlock(const Field* field, uint32_t firstNode, StressBlock* block)
 {
-    const Ritz* ritz = field->ritz;
     Lanes lanes;
-    LoadLanes(ritz, firstNode, &lanes);
-    memset(block, 0, sizeof *block);
-    for (uint32_t m = 0; m < ritz->space.count; ++m)
+    float rows[MAX_MONOMIALS][KN_STRESS_LANES];
+    LoadLanes(field->ritz, firstNode, &lanes);
+    for (uint32_t m = 0; m < field->space.count; ++m)
     {
-        float gradient[3][KN_STRESS_LANES];
-        MonomialGradient(ritz, &lanes, ritz->space.powers[m], gradient);
-        for (uint32_t k = 0; k < ritz->task->timeCount; ++k)
+        const uint8_t* e = field->space.powers[m];
+        for (int i = 0; i < KN_STRESS_LANES; ++i)
         {
-            AddStrain(field->values[m][k], (const float(*)[KN_STRESS_LANES])gradient, block->s[k]);
+            rows[m][i] = lanes.p[0][e[0]][i] * lanes.p[1][e[1]][i] * lanes.p[2][e[2]][i];
         }
     }
-    for (uint32_t k = 0; k < ritz->task->timeCount; ++k)
+    for (uint32_t c = 0; c < 6; ++c)
     {
-        StrainToStress(field, block->s[k]);
+        RowSum sum = {(const float(*)[KN_STRESS_LANES])rows,
+                      (const float(*)[KN_STRESS_TIMES])field->factors[c], field->space.count};
+        field->sumRows(&sum, block->s[c]);
     }
 }
 
@@ -152,9 +134,14 @@ static void EvaluateNodes(Ritz* ritz, Field* field)
     }
     const knMaterial* m = task->def->material;
     double nu = m->poissonRatio;
-    field->lambda = (float)(m->youngsModulus * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)));
-    field->mu = (float)(m->youngsModulus / (2.0 * (1.0 + nu)));
-    FillField(field, picks);
+    field->lambda = m->youngsModulus * nu / ((1.0 + nu) * (1.0 - 2.0 * nu));
+    field->mu = m->youngsModulus / (2.0 * (1.0 + nu));
+    LayOutField(field);
+    for (uint32_t k = 0; k < KN_STRESS_TIMES; ++k)
+    {
+        uint32_t step = picks[k < task->timeCount ? k : 0];
+        FillTime(field, ritz->states + (size_t)step * ritz->n, k);
+    }
     StressBlock block;
     for (uint32_t first = 0; first < task->nodeCount; first += KN_STRESS_LANES)
     {
@@ -162,7 +149,7 @@ static void EvaluateNodes(Ritz* ritz, Field* field)
         knStress_KeepLargest(task, &block, first);
     }
     task->result.workUnits +=
-        (uint64_t)task->nodeCount * (ritz->space.count * (9 * task->timeCount + 15) + 40);
+        (uint64_t)task->nodeCount * (field->space.count * (6 * KN_STRESS_TIMES + 2) + 40);
 }
 
 static bool Allocate(Ritz* ritz)
@@ -195,16 +182,16 @@ size_t knStress_PieceBytes(const knStressDef* def)
     size_t matrices = 2 * n * n + 2 * MAX_MONOMIALS * MAX_MONOMIALS;
     size_t vectors = n * (MAX_STEPS + def->impactCount + 2 + MOTION_VECTORS);
     return sizeof(Moments3) + MAX_CELLS * sizeof(knMoments) + 8 * (matrices + vectors) +
-           MAX_MONOMIALS * KN_STRESS_TIMES * 3 * sizeof(float) + 12 * (size_t)KN_CACHE_LINE;
+           6 * sizeof(float[MAX_MONOMIALS][KN_STRESS_TIMES]) + 12 * (size_t)KN_CACHE_LINE;
 }
 
 knResult knStress_SolvePiece(StressTask* task)
 {
     Ritz ritz = {.task = task};
     knStress_ChooseSpace(&ritz);
-    Field field = {.ritz = &ritz};
-    field.values = knArena_Allocate(task->arena, ritz.space.count, sizeof *field.values);
-    if (!field.values || !Allocate(&ritz))
+    Field field = {.ritz = &ritz, .sumRows = knStress_ChooseSum()};
+    field.factors = knArena_Allocate(task->arena, 6, sizeof *field.factors);
+    if (!field.factors || !Allocate(&ritz))
     {
         return kn_errorMemory;
     }

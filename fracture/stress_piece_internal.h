@@ -73,6 +73,7 @@ typedef struct Ritz
 } Ritz;
 
 // Frame and polynomials: stress_frame.c
+void knStress_SetLimits(PolySpace* space, int n0, int n1, int n2);
 void knStress_ChooseSpace(Ritz* ritz);
 knDVec3 knStress_ToFrame(const PieceFrame* frame, knDVec3 point);
 

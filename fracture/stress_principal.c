@@ -66,14 +66,14 @@ static F4 LargestRoot(const F4 t[6])
     return Add(mean, Mul(size, RootOfShape(simde_mm_sqrt_ps(s2))));
 }
 
-void knStress_LargestPrincipal(const float (*t)[KN_STRESS_LANES], float* largest)
+void knStress_LargestPrincipal(const float* tensor, size_t stride, float* largest)
 {
     for (int i = 0; i < KN_STRESS_LANES; i += 4)
     {
         F4 lanes[6];
         for (int c = 0; c < 6; ++c)
         {
-            lanes[c] = simde_mm_loadu_ps(t[c] + i);
+            lanes[c] = simde_mm_loadu_ps(tensor + (size_t)c * stride + i);
         }
         simde_mm_storeu_ps(largest + i, LargestRoot(lanes));
     }
@@ -142,7 +142,7 @@ static void Keep(const StressTask* task, const StressBlock* block, uint32_t lane
     knNodeStress* out = &task->out[node];
     for (int c = 0; c < 6; ++c)
     {
-        out->tensor[c] = block->s[best][c][lane];
+        out->tensor[c] = block->s[c][best][lane];
     }
     out->tension = (float)knStress_Direction(out->tensor, (double)out->tension, &out->direction);
     out->time = (float)task->times[best];
@@ -159,7 +159,7 @@ void knStress_KeepLargest(const StressTask* task, const StressBlock* block, uint
     for (int k = 0; k < (int)task->timeCount; ++k)
     {
         float largest[KN_STRESS_LANES];
-        knStress_LargestPrincipal(block->s[k], largest);
+        knStress_LargestPrincipal(block->s[0][k], KN_STRESS_TIMES * KN_STRESS_LANES, largest);
         for (int i = 0; i < KN_STRESS_LANES; ++i)
         {
             bool isMore = largest[i] > top[i];

@@ -3,7 +3,7 @@
 
 #include "fracture/crack_internal.h"
 
-#define GOLDEN_HASH 0xB361D44B45457883u
+#define GOLDEN_HASH 0xDFA32C7389DD806Cu
 
 static const int plateCells[3] = {28, 1, 28};
 
