@@ -13,7 +13,17 @@ typedef struct Counter
     knArena arena;
     knWorldContact* contacts;
     knPairContact* points;
+    knCollidingFcn* visit;
+    void* user;
 } Counter;
+
+static void Visit(const Counter* c, knVec3 point)
+{
+    if (c->visit)
+    {
+        c->visit(c->user, point);
+    }
+}
 
 static int ById(const void* a, const void* b)
 {
@@ -61,7 +71,12 @@ static uint32_t CountPieces(Counter* c, const knQueryPiece* a, const knQueryPiec
         (void)knArena_Reserve(&c->arena, knQueryBytes(a, b));
     }
     knResult done = knQueryPair(a, b, &limits, &state, &c->arena, c->points, MAX_POINTS, &result);
-    return done == kn_success ? result.count : 0;
+    uint32_t count = done == kn_success ? result.count : 0;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        Visit(c, c->points[i].contact.point);
+    }
+    return count;
 }
 
 // Vertices under the floor or inside the ball; a vertex of several normals counts once.
@@ -84,7 +99,11 @@ static uint32_t CountVertices(const Counter* c, const knBodyPiece* piece, knTran
         const knMeshVertex* v = &piece->mesh->vertices[i];
         knVec3 p = knTransformPoint(transform, v->position);
         bool isIn = radius > 0.0f ? knDistance(p, ball.transform.position) < radius : p.y < 0.0f;
-        count += isIn && v->point != last;
+        if (isIn && v->point != last)
+        {
+            Visit(c, p);
+            count += 1;
+        }
         last = v->point;
     }
     return count;
@@ -128,9 +147,9 @@ static uint32_t CountAll(Counter* c)
     return sum;
 }
 
-uint32_t knCountColliding(const knStage* stage)
+uint32_t knVisitColliding(const knStage* stage, knCollidingFcn* visit, void* user)
 {
-    Counter counter = {.stage = stage};
+    Counter counter = {.stage = stage, .visit = visit, .user = user};
     counter.contacts = knAllocate(NULL, MAX_CONTACTS, sizeof(knWorldContact));
     counter.points = knAllocate(NULL, MAX_POINTS, sizeof(knPairContact));
     bool hasRoom = counter.contacts && counter.points &&

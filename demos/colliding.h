@@ -6,6 +6,9 @@
 
 #include "demos/stage.h"
 
+// Called for each colliding point, in the world.
+typedef void knCollidingFcn(void* user, knVec3 point);
+
 // Of the pairs that had a contact in the last step: points of either piece inside the other, and
-// vertices of a piece below the floor or inside a ball.
-uint32_t knCountColliding(const knStage* stage);
+// vertices of a piece below the floor or inside a ball. `visit` may be null.
+uint32_t knVisitColliding(const knStage* stage, knCollidingFcn* visit, void* user);

@@ -37,8 +37,13 @@ static knResult RunScene(knOptions* o, const knScene* scene, knStats* stats)
     }
     else if (result == kn_success)
     {
-        knWindowDef window = {&def,   (int)o->width, (int)o->height, (uint32_t)o->frames,
-                              o->png, o->config};
+        knWindowDef window = {.stage = &def,
+                              .width = (int)o->width,
+                              .height = (int)o->height,
+                              .frameCount = (uint32_t)o->frames,
+                              .png = o->png,
+                              .config = o->config,
+                              .state = o->state};
         result = knRunWindow(&window);
     }
     knDestroyTaskPool(pool);

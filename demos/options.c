@@ -23,6 +23,7 @@ void knPrintUsage(void)
          "  --every N        steps between pictures (10)\n"
          "  --size WxH       of the picture (1280x800)\n"
          "  --frames N       the window closes after so many\n"
+         "  --state FILE     what the user did in the window, as JSON when it closes\n"
          "  --seed N         of what is random in the scene (1)\n"
          "  --threads N      for collision (the config's, 1)\n"
          "  --assets DIR     of the cooked files (demos/out)\n"
@@ -64,11 +65,17 @@ static int ReadValue(knOptions* o, const char* name, const char* value)
         long* number;
         long low, high;
     } table[] = {
-        {"--stats", &o->stats, NULL, 0, 0},       {"--csv", &o->csv, NULL, 0, 0},
-        {"--png", &o->png, NULL, 0, 0},           {"--assets", &o->assets, NULL, 0, 0},
-        {"--config", &o->config, NULL, 0, 0},     {"--steps", NULL, &o->steps, 1, 10000000},
-        {"--every", NULL, &o->every, 1, 1000000}, {"--seed", NULL, &o->seed, 0, 2147483647},
-        {"--threads", NULL, &o->threads, 1, 64},  {"--frames", NULL, &o->frames, 1, 100000000},
+        {"--stats", &o->stats, NULL, 0, 0},
+        {"--csv", &o->csv, NULL, 0, 0},
+        {"--png", &o->png, NULL, 0, 0},
+        {"--assets", &o->assets, NULL, 0, 0},
+        {"--config", &o->config, NULL, 0, 0},
+        {"--state", &o->state, NULL, 0, 0},
+        {"--steps", NULL, &o->steps, 1, 10000000},
+        {"--every", NULL, &o->every, 1, 1000000},
+        {"--seed", NULL, &o->seed, 0, 2147483647},
+        {"--threads", NULL, &o->threads, 1, 64},
+        {"--frames", NULL, &o->frames, 1, 100000000},
     };
     if (strcmp(name, "--size") == 0)
     {

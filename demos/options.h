@@ -12,6 +12,7 @@ typedef struct knOptions
     const char* config;
     const char* stats;
     const char* csv;
+    const char* state;
     const char* png; // with %d in it when headless
     long steps, every, seed, threads, width, height, frames;
     bool headless, table, full, help;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Zlib
 #include "demos/overlays.h"
 
+#include "demos/colliding.h"
+
 #include <math.h>
 
 #define MAX_CONTACTS 8192
 #define CIRCLE       16
-#define SLICE        40 // samples an axis
+#define SLICE        64 // samples an axis
 
 void knSketch_Line(knSketch* s, knVec3 a, knVec3 b, uint32_t color)
 {
@@ -15,27 +17,47 @@ void knSketch_Line(knSketch* s, knVec3 a, knVec3 b, uint32_t color)
     }
 }
 
+static void SketchCross(knSketch* s, knVec3 p, float size, uint32_t color)
+{
+    knVec3 axes[3] = {{size, 0.0f, 0.0f}, {0.0f, size, 0.0f}, {0.0f, 0.0f, size}};
+    for (int a = 0; a < 3; ++a)
+    {
+        knSketch_Line(s, knSub(p, axes[a]), knAdd(p, axes[a]), color);
+    }
+}
+
+typedef struct Dropped
+{
+    knSketch* sketch;
+    float size;
+} Dropped;
+
+static void SketchDropped(void* user, knVec3 point)
+{
+    Dropped* dropped = user;
+    SketchCross(dropped->sketch, point, dropped->size, 0xE08A1E);
+}
+
 void knSketchContacts(knSketch* s, const knStage* stage)
 {
     static knWorldContact contacts[MAX_CONTACTS];
     uint32_t count = 0;
+    float size = 0.006f * stage->scene->reach;
+    // all first: those that were kept are drawn over theirs
+    Dropped dropped = {s, 0.4f * size};
+    (void)knVisitColliding(stage, SketchDropped, &dropped);
     if (knWorld_Contacts(stage->world, contacts, MAX_CONTACTS, &count) != kn_success)
     {
         return;
     }
     count = count < MAX_CONTACTS ? count : MAX_CONTACTS;
-    float size = 0.006f * stage->scene->reach;
     for (uint32_t i = 0; i < count; ++i)
     {
         const knWorldContact* c = &contacts[i];
         uint32_t color = c->distance < -0.001f ? 0xE03020
                          : c->distance <= 0.0f ? 0x20A040
                                                : 0x3060E0;
-        knVec3 axes[3] = {{size, 0.0f, 0.0f}, {0.0f, size, 0.0f}, {0.0f, 0.0f, size}};
-        for (int a = 0; a < 3; ++a)
-        {
-            knSketch_Line(s, knSub(c->point, axes[a]), knAdd(c->point, axes[a]), color);
-        }
+        SketchCross(s, c->point, size, color);
         knSketch_Line(s, c->point, knAddScaled(c->point, 6.0f * size, c->normal), color);
     }
 }
@@ -103,20 +125,6 @@ static uint32_t Mix(float t)
     return color;
 }
 
-// The deepest colour is a tenth of the object; every other band is a little darker, like contours.
-static bool ColorAt(knFieldQuery* query, knVec3 p, float radius, uint32_t* color)
-{
-    knFieldContact contact;
-    if (!knFieldQuery_Penetration(query, p, &contact))
-    {
-        return false;
-    }
-    float t = fminf(-contact.distance / (0.25f * radius), 1.0f);
-    float band = floorf(12.0f * t) / 12.0f;
-    *color = Mix(band);
-    return true;
-}
-
 static void AddTriangle(knSketch* s, knVec3 a, knVec3 b, knVec3 c, uint32_t color)
 {
     if (s->triangleCount < s->triangleCapacity)
@@ -125,8 +133,32 @@ static void AddTriangle(knSketch* s, knVec3 a, knVec3 b, knVec3 c, uint32_t colo
     }
 }
 
+// Depths over the slice, negative outside; the deepest is the result.
+static float Sample(float depths[SLICE][SLICE], const knBodyPiece* piece, knTransform transform,
+                    knVec3 corner, float step)
+{
+    knFieldQuery query = knMakeFieldQuery(knFamily_Field(piece->object), piece->fragment);
+    float deepest = 0.0f;
+    for (int i = 0; i < SLICE; ++i)
+    {
+        for (int k = 0; k < SLICE; ++k)
+        {
+            knVec3 p = {corner.x + ((float)i + 0.5f) * step, corner.y,
+                        corner.z + ((float)k + 0.5f) * step};
+            knFieldContact contact;
+            knVec3 local = knAdd(knInvTransformPoint(transform, p), piece->mesh->center);
+            bool isInside = knFieldQuery_Penetration(&query, local, &contact);
+            depths[i][k] = isInside ? fmaxf(-contact.distance, 0.0f) : -1.0f;
+            deepest = fmaxf(deepest, depths[i][k]);
+        }
+    }
+    return deepest;
+}
+
+// Bands of depth, as share of the deepest in the slice: like contours.
 void knSketchField(knSketch* s, const knBodyPiece* piece, knTransform transform, float share)
 {
+    static float depths[SLICE][SLICE];
     const knPieceMesh* mesh = piece->mesh;
     knVec3 low = knMakeVec3(INFINITY, INFINITY, INFINITY), high = knNeg(low);
     for (uint32_t i = 0; i < mesh->vertexCount; ++i)
@@ -135,23 +167,24 @@ void knSketchField(knSketch* s, const knBodyPiece* piece, knTransform transform,
         low = knMin(low, p);
         high = knMax(high, p);
     }
-    float radius = knModel_Radius(knFamily_Model(piece->object));
-    float y = low.y + share * (high.y - low.y), step = 2.0f * mesh->radius / SLICE;
-    knFieldQuery query = knMakeFieldQuery(knFamily_Field(piece->object), piece->fragment);
-    for (float x = low.x; x < high.x; x += step)
+    float y = low.y + share * (high.y - low.y);
+    float step = fmaxf(high.x - low.x, high.z - low.z) / SLICE;
+    float deepest = Sample(depths, piece, transform, knMakeVec3(low.x, y, low.z), step);
+    for (int i = 0; i < SLICE; ++i)
     {
-        for (float z = low.z; z < high.z; z += step)
+        for (int k = 0; k < SLICE; ++k)
         {
-            knVec3 p = knMakeVec3(x + 0.5f * step, y, z + 0.5f * step);
-            knVec3 local = knAdd(knInvTransformPoint(transform, p), mesh->center);
-            uint32_t color;
-            if (ColorAt(&query, local, radius, &color))
+            if (depths[i][k] < 0.0f)
             {
-                knVec3 a = {x, y, z}, b = {x, y, z + step}, c = {x + step, y, z + step};
-                knVec3 d = {x + step, y, z};
-                AddTriangle(s, a, b, c, color);
-                AddTriangle(s, a, c, d, color);
+                continue;
             }
+            float x = low.x + (float)i * step, z = low.z + (float)k * step;
+            float t = deepest > 0.0f ? depths[i][k] / deepest : 0.0f;
+            knVec3 a = {x, y, z}, b = {x, y, z + step}, c = {x + step, y, z + step};
+            knVec3 d = {x + step, y, z};
+            uint32_t color = Mix(floorf(10.0f * t) / 10.0f);
+            AddTriangle(s, a, b, c, color);
+            AddTriangle(s, a, c, d, color);
         }
     }
 }

@@ -17,8 +17,9 @@ typedef struct knSketch
 
 void knSketch_Line(knSketch* sketch, knVec3 a, knVec3 b, uint32_t color);
 
-// A cross where a contact is and a stroke along its normal: red when deep, green when touching,
-// blue when it is still apart.
+// A cross where a contact was kept and a stroke along its normal: red when deep, green when
+// touching, blue when it is still apart. Colliding points that the selection left out are small
+// orange crosses.
 void knSketchContacts(knSketch* sketch, const knStage* stage);
 
 // The spheres of one level of the piece's trees.

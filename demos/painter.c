@@ -158,7 +158,7 @@ static knResult Refresh(knPainter* p, knBodyId body, const knBodyPiece* piece, S
     return result;
 }
 
-static knResult AddPieces(knPainter* p, const knStage* stage)
+static knResult AddPieces(knPainter* p, const knStage* stage, const knOverlays* overlays)
 {
     knResult result = kn_success;
     knBodyId none = {0};
@@ -176,7 +176,8 @@ static knResult AddPieces(knPainter* p, const knStage* stage)
         result = Refresh(p, id, &piece, &slot);
         if (result == kn_success)
         {
-            knLook look = knStage_Look(stage, piece.object);
+            static const knLook cracks = {{0.42f, 0.43f, 0.44f}, {0.75f, 0.06f, 0.03f}, 0.0f};
+            knLook look = overlays->cracks ? cracks : knStage_Look(stage, piece.object);
             AddInstance(p, (knInstance){slot->mesh,
                                         state.transform,
                                         look.color,
@@ -216,6 +217,29 @@ static void AddProps(knPainter* p, const knStage* stage)
     }
 }
 
+// A cable from where a ball hangs to its middle: a ball drawn out thin.
+static void AddCables(knPainter* p, const knStage* stage)
+{
+    for (uint32_t i = 0; i < stage->propCount; ++i)
+    {
+        const knProp* prop = &stage->props[i];
+        knBodyState state;
+        if (!prop->hangs || knWorld_BodyState(stage->world, prop->body, &state) != kn_success)
+        {
+            continue;
+        }
+        knVec3 way = knSub(prop->pivot, state.transform.position);
+        float length = knLength(way);
+        knVec3 axis = knCross(knMakeVec3(0.0f, 1.0f, 0.0f), way);
+        float turn = acosf(fminf(fmaxf(way.y / length, -1.0f), 1.0f));
+        bool isTurned = knLength(axis) > 1e-6f * length;
+        knTransform place = {knAddScaled(state.transform.position, 0.5f, way),
+                             isTurned ? knMakeQuat(knNormalize(axis), turn) : knIdentityQuat()};
+        knVec3 color = {0.12f, 0.12f, 0.13f}, scale = {0.008f, 0.5f * length, 0.008f};
+        AddInstance(p, (knInstance){p->ball, place, color, color, 0.2f, 1.0f, scale});
+    }
+}
+
 static void AddOverlays(knPainter* p, const knStage* stage, const knOverlays* overlays)
 {
     knBodyId none = {0};
@@ -251,9 +275,10 @@ knResult knPainter_Paint(knPainter* p, const knStage* stage, const knCamera* cam
     p->frame += 1;
     p->instanceCount = 0;
     p->sketch.lineCount = p->sketch.triangleCount = 0;
-    knResult result = AddPieces(p, stage);
+    knResult result = AddPieces(p, stage, overlays);
     DropUnseen(p);
     AddProps(p, stage);
+    AddCables(p, stage);
     AddOverlays(p, stage, overlays);
     knFrame frame = {.camera = *camera,
                      .focus = stage->scene->target,
@@ -265,7 +290,8 @@ knResult knPainter_Paint(knPainter* p, const knStage* stage, const knCamera* cam
                      .triangles = p->sketch.triangles,
                      .triangleCount = p->sketch.triangleCount,
                      .isWireframe = overlays->isWireframe,
-                     .isXray = overlays->isXray,
+                     // spheres and slices are inside
+                     .isXray = overlays->isXray || overlays->spheres || overlays->field,
                      .isShown = isShown};
     knView_Draw(p->view, &frame);
     return result;

@@ -10,7 +10,8 @@ typedef struct knPainter knPainter;
 
 typedef struct knOverlays
 {
-    bool contacts;    // where, which way, how deep
+    bool contacts;    // where, which way, how deep; and those that were left out
+    bool cracks;      // crack faces in red, the rest in grey
     bool spheres;     // one level of the sphere trees
     uint32_t level;   // which
     bool field;       // a slice of the distance field

@@ -40,7 +40,7 @@ static void Graph(const char* name, const knStats* stats, int row, double now, c
     char text[64];
     snprintf(text, sizeof text, "%.3g %s", now, unit);
     ImGui::PlotLines(name, stats->history[row], KN_STATS_HISTORY, (int)stats->historyAt, text, 0.0f,
-                     FLT_MAX, ImVec2(190, 36));
+                     FLT_MAX, ImVec2(190, 26));
 }
 
 static bool SlideCount(const char* name, uint32_t* value, int low, int high)
@@ -51,19 +51,83 @@ static bool SlideCount(const char* name, uint32_t* value, int low, int high)
     return changed;
 }
 
-static bool DrawLimits(knContactLimits* limits)
+static const uint32_t maxRows = 64;
+static knSliderPlace places[maxRows];
+
+knSliderPlace knPanel_Slider(uint32_t row)
 {
-    bool changed = SlideCount("contacts", &limits->contacts, 1, 64);
-    changed = SlideCount("most contacts", &limits->maxContacts, 1, 256) || changed;
-    changed = SlideCount("growth", &limits->growth, 0, 8) || changed;
-    changed = SlideCount("decay", &limits->decay, 1, 120) || changed;
-    changed = SlideCount("edge contacts", &limits->edgeContacts, 0, 16) || changed;
-    changed = ImGui::SliderFloat("epsilon", &limits->epsilon, 0.0f, 0.02f, "%.4f") || changed;
-    changed = ImGui::SliderFloat("margin", &limits->margin, 0.0f, 0.05f, "%.4f") || changed;
-    changed = ImGui::Checkbox("full detection", &limits->full) || changed;
-    if (limits->maxContacts < limits->contacts)
+    return row < maxRows ? places[row] : knSliderPlace{0.0f, 0.0f, 0.0f, 0.0f};
+}
+
+// The range of a slider: that of the table, cut to what is worth trying.
+static double SliderEnd(const knSetting* row)
+{
+    double wide = row->standard > 0.0 ? 16.0 * row->standard : 16.0;
+    return wide < row->highest ? wide : row->highest;
+}
+
+static bool DrawSetting(const knSettingTable* table, const knSetting* row, void* object)
+{
+    double value = knSetting_Value(row, object), before = value;
+    bool isWhole = row->type == kn_settingCount || row->type == kn_settingWhole;
+    if (row->type == kn_settingSwitch)
+    {
+        bool on = value != 0.0;
+        ImGui::Checkbox(row->key, &on);
+        value = on ? 1.0 : 0.0;
+    }
+    else if (isWhole)
+    {
+        int v = (int)value;
+        ImGui::SliderInt(row->key, &v, (int)row->lowest, (int)SliderEnd(row), "%d",
+                         ImGuiSliderFlags_AlwaysClamp);
+        value = v;
+    }
+    else
+    {
+        float v = (float)value;
+        ImGui::SliderFloat(row->key, &v, (float)row->lowest, (float)SliderEnd(row), "%.4g",
+                           ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic);
+        value = (double)v == (double)(float)before ? before : (double)v;
+    }
+    if (ImGui::IsItemHovered())
+    {
+        ImGui::SetTooltip("%s%s%s", row->meaning, row->unit[0] ? ", " : "", row->unit);
+    }
+    return value != before && knSetting_Set(table, object, row->key, value) == kn_success;
+}
+
+static bool DrawTable(const knSettingTable* table, void* object, knSliderPlace* rects)
+{
+    bool changed = false;
+    ImGui::PushID(table->name);
+    for (uint32_t i = 0; i < table->count; ++i)
+    {
+        changed = DrawSetting(table, &table->rows[i], object) || changed;
+        if (rects && i < maxRows)
+        {
+            ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
+            float width = ImGui::CalcItemWidth(); // of the slider, without its name
+            rects[i] = {low.x, low.y, width, high.y - low.y};
+        }
+    }
+    ImGui::PopID();
+    return changed;
+}
+
+static bool DrawLimits(knConfig* config)
+{
+    knContactLimits* limits = &config->contacts;
+    uint32_t before = limits->contacts;
+    bool changed = DrawTable(knContactSettings(), limits, places);
+    // one slider pushes the other
+    if (limits->contacts > limits->maxContacts && limits->contacts != before)
     {
         limits->maxContacts = limits->contacts;
+    }
+    else if (limits->contacts > limits->maxContacts)
+    {
+        limits->contacts = limits->maxContacts;
     }
     return changed;
 }
@@ -77,6 +141,8 @@ static void DrawOverlays(knOverlays* overlays)
     ImGui::SameLine();
     ImGui::Checkbox("field (d)", &overlays->field);
     ImGui::Checkbox("x-ray (x)", &overlays->isXray);
+    ImGui::SameLine();
+    ImGui::Checkbox("crack faces (k)", &overlays->cracks);
     SlideCount("tree level", &overlays->level, 0, 12);
     ImGui::SliderFloat("slice", &overlays->slice, 0.0f, 1.0f);
 }
@@ -94,8 +160,10 @@ static void DrawHelp(knControls* controls)
                                "p / n          pause / one step\n"
                                "s              slow motion\n"
                                "r              start again\n"
-                               "w / x          wireframe / x-ray\n"
-                               "c / t / d      contacts / sphere tree / distance field\n"
+                               "w / x / k      wireframe / x-ray / crack faces\n"
+                               "c              contacts: kept, and those left out in orange\n"
+                               "t / d          sphere tree / slice of the distance field\n"
+                               "[ / ]          level of the tree, height of the slice\n"
                                "tab            this panel on and off\n"
                                "h, F1          this help\n"
                                "q, escape      end");
@@ -107,20 +175,29 @@ static bool DrawMain(const knPanelInfo* info, knControls* controls)
 {
     bool changed = false;
     ImGui::SetNextWindowPos(ImVec2(10, 10), ImGuiCond_FirstUseEver);
+    ImGui::SetNextWindowSizeConstraints(ImVec2(0, 0),
+                                        ImVec2(FLT_MAX, ImGui::GetIO().DisplaySize.y - 20.0f));
     if (ImGui::Begin("Knap", nullptr, ImGuiWindowFlags_AlwaysAutoResize))
     {
         const knStepStats* last = &info->stats->last;
         ImGui::TextUnformatted(info->title);
         ImGui::Text("%u pieces, %u contacts, %.0f frames/s", info->pieces, info->contacts,
                     info->framesPerSecond);
-        Graph("step", info->stats, 0, last->total, "ms");
-        Graph("collision", info->stats, 1, last->collision, "ms");
-        Graph("physics", info->stats, 2, last->physics, "ms");
-        Graph("contacts", info->stats, 3, last->contacts, "");
-        Graph("pieces", info->stats, 4, last->pieces, "");
+        Graph("step", info->stats, kn_graphTotal, last->total, "ms");
+        Graph("collision", info->stats, kn_graphCollision, last->collision, "ms");
+        Graph("physics", info->stats, kn_graphPhysics, last->physics, "ms");
+        Graph("fracture", info->stats, kn_graphFracture, last->fracture, "ms");
+        Graph("update", info->stats, kn_graphUpdate, last->update, "ms");
+        Graph("contacts", info->stats, kn_graphContacts, last->contacts, "");
+        Graph("pairs", info->stats, kn_graphPairs, last->pairs, "");
+        Graph("pieces", info->stats, kn_graphPieces, last->pieces, "");
         if (ImGui::CollapsingHeader("Contact limits", ImGuiTreeNodeFlags_DefaultOpen))
         {
-            changed = DrawLimits(&controls->limits);
+            changed = DrawLimits(&controls->config);
+        }
+        if (ImGui::CollapsingHeader("Breaking"))
+        {
+            changed = DrawTable(knBreakSettings(), &controls->config.breaking, nullptr) || changed;
         }
         if (ImGui::CollapsingHeader("Overlays"))
         {
@@ -133,6 +210,14 @@ static bool DrawMain(const knPanelInfo* info, knControls* controls)
         controls->reset = ImGui::Button("reset (r)") || controls->reset;
         ImGui::SliderFloat("speed", &controls->speed, 0.05f, 1.0f);
         ImGui::TextDisabled("h for help");
+        if (info->message[0])
+        {
+            ImGui::PushTextWrapPos(280.0f);
+            ImGui::TextColored(info->isBad ? ImVec4(0.8f, 0.1f, 0.05f, 1.0f)
+                                           : ImVec4(0.1f, 0.45f, 0.15f, 1.0f),
+                               "%s", info->message);
+            ImGui::PopTextWrapPos();
+        }
     }
     ImGui::End();
     return changed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Zlib
 #pragma once
 
-// The panel over the picture: graphs, counters, sliders for every contact limit, help.
+// The panel over the picture: graphs, counters, sliders for every limit of the config, help.
 
 #include "demos/painter.h"
 #include "demos/stats.h"
@@ -17,7 +17,7 @@ extern "C"
     typedef struct knControls
     {
         knOverlays overlays;
-        knContactLimits limits;
+        knConfig config;
         bool isPaused;
         bool stepOnce;
         bool reset;
@@ -33,12 +33,23 @@ extern "C"
         const knStats* stats;
         uint32_t pieces, contacts;
         double framesPerSecond;
+        const char* message; // of the config file; may be empty
+        bool isBad;          // the message is an error
     } knPanelInfo;
+
+    // Where the slider of a contact limit was drawn last, in pixels of the window; all zero when it
+    // was not.
+    typedef struct knSliderPlace
+    {
+        float x, y, width, height;
+    } knSliderPlace;
+
+    knSliderPlace knPanel_Slider(uint32_t row);
 
     knResult knCreatePanel(struct GLFWwindow* window);
     void knDestroyPanel(void);
 
-    // Draws the panel over what the framebuffer holds. True when the limits were changed.
+    // Draws the panel over what the framebuffer holds. True when the config was changed.
     bool knDrawPanel(const knPanelInfo* info, knControls* controls);
 
     // The mouse is over the panel: the scene must not take it.

@@ -135,8 +135,8 @@ static const knScene bunnies = {
     .dt = 0.015f,
     .steps = 500,
     .models = {{"bunny", "ceramic"}},
-    .eye = {0.35f, 0.55f, 1.1f},
-    .target = {0.0f, 0.12f, 0.0f},
+    .eye = {0.3f, 0.5f, 0.95f},
+    .target = {0.03f, 0.1f, 0.0f},
     .reach = 0.9f,
     .tune = TuneBunnies,
     .build = BuildBunnies,
@@ -247,16 +247,16 @@ static const knScene piggy = {
     .dt = 0.015f,
     .steps = 200,
     .models = {{"piggy", "ceramic"}},
-    .eye = {0.45f, 0.5f, 0.75f},
-    .target = {0.0f, 0.08f, 0.0f},
+    .eye = {0.3f, 0.36f, 0.52f},
+    .target = {0.0f, 0.05f, 0.0f},
     .reach = 0.7f,
     .tune = TunePiggy,
     .build = BuildPiggy,
 };
 
-// ---- wall: held by its foot, and a wrecking ball on a chain
+// ---- wall: held by its foot, and a wrecking ball on a cable
 
-#define BALL_LENGTH 1.6f // m of chain
+#define BALL_LENGTH 1.6f // m of cable
 
 static knResult BuildWall(knStage* stage)
 {
@@ -269,14 +269,9 @@ static knResult BuildWall(knStage* stage)
     knVec3 pivot = {0.15f, 0.55f + BALL_LENGTH, 0.22f};
     knVec3 ball = {pivot.x, pivot.y - BALL_LENGTH * cosf(angle),
                    pivot.z + BALL_LENGTH * sinf(angle)};
-    knBodyId body;
-    knJointId joint;
-    result = result == kn_success
-                 ? knStage_AddBall(stage, ball, 0.12f, knMakeVec3(0.0f, 0.0f, 0.0f), &body)
-                 : result;
-    return result == kn_success
-               ? knWorld_CreatePointJoint(stage->world, body, (knBodyId){0}, pivot, &joint)
-               : result;
+    knVec3 still = {0.0f, 0.0f, 0.0f};
+    result = result == kn_success ? knStage_AddBall(stage, ball, 0.12f, still, NULL) : result;
+    return result == kn_success ? knStage_HangBall(stage, pivot) : result;
 }
 
 static void TuneWall(knConfig* config)

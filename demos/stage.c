@@ -16,7 +16,7 @@ static const struct
     {"brick", {{0.36f, 0.12f, 0.07f}, {0.46f, 0.20f, 0.12f}, 0.05f}},
     {"piggy", {{0.66f, 0.29f, 0.30f}, {0.70f, 0.58f, 0.46f}, 0.9f}},
     {"shelf", {{0.26f, 0.16f, 0.09f}, {0.40f, 0.28f, 0.16f}, 0.25f}},
-    {"wall", {{0.42f, 0.38f, 0.33f}, {0.52f, 0.46f, 0.38f}, 0.05f}},
+    {"wall", {{0.46f, 0.43f, 0.38f}, {0.42f, 0.17f, 0.10f}, 0.05f}},
     {"ball", {{0.20f, 0.24f, 0.30f}, {0.30f, 0.30f, 0.30f}, 0.6f}},
 };
 
@@ -202,8 +202,21 @@ knResult knStage_AddBall(knStage* stage, knVec3 center, float radius, knVec3 vel
     {
         *body = made;
     }
-    knProp prop = {made, radius, {0.10f, 0.13f, 0.18f}};
+    knProp prop = {.body = made, .radius = radius, .color = {0.10f, 0.13f, 0.18f}};
     return result == kn_success ? AddProp(stage, prop) : result;
+}
+
+knResult knStage_HangBall(knStage* stage, knVec3 pivot)
+{
+    if (stage->propCount == 0)
+    {
+        return knFail(kn_errorArgument, "there is no ball to hang");
+    }
+    knProp* prop = &stage->props[stage->propCount - 1];
+    prop->hangs = true;
+    prop->pivot = pivot;
+    knJointId joint;
+    return knWorld_CreatePointJoint(stage->world, prop->body, (knBodyId){0}, pivot, &joint);
 }
 
 static uint64_t HashBytes(uint64_t hash, const void* bytes, size_t size)

@@ -18,6 +18,8 @@ typedef struct knProp
     knBodyId body;
     float radius; // m
     knVec3 color;
+    bool hangs;   // on a cable
+    knVec3 pivot; // from where
 } knProp;
 
 // How the pieces of a family look.
@@ -101,6 +103,9 @@ knResult knStage_AddObject(knStage* stage, const char* model, const knBodyDef* d
 // Of steel. `body` may be null.
 knResult knStage_AddBall(knStage* stage, knVec3 center, float radius, knVec3 velocity,
                          knBodyId* body);
+
+// Hangs the last ball that was added on a cable.
+knResult knStage_HangBall(knStage* stage, knVec3 pivot);
 
 // Of all bodies' places and velocities, to the bit.
 uint64_t knStage_Hash(const knStage* stage);

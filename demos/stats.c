@@ -72,7 +72,7 @@ void knStats_Add(knStats* stats, const knStage* stage)
     knStepStats s = {.pieces = stats->pieces,
                      .pairs = (uint32_t)counters.pairs.pairs,
                      .contacts = (uint32_t)counters.pairs.contacts,
-                     .colliding = stats->countsAll ? knCountColliding(stage) : 0,
+                     .colliding = stats->countsAll ? knVisitColliding(stage, NULL, NULL) : 0,
                      .total = 1e3 * profile.step,
                      .collision = 1e3 * (profile.collision + profile.contacts),
                      .update = 1e3 * profile.update,
@@ -82,9 +82,10 @@ void knStats_Add(knStats* stats, const knStage* stage)
     KeepWorst(&stats->worst, &s);
     stats->last = s;
     stats->stepCount += 1;
-    const float values[5] = {(float)s.total, (float)s.collision, (float)s.physics,
-                             (float)s.contacts, (float)s.pieces};
-    for (int i = 0; i < 5; ++i)
+    const float values[kn_graphCount] = {(float)s.total,  (float)s.collision, (float)s.physics,
+                                         (float)s.update, (float)s.fracture,  (float)s.contacts,
+                                         (float)s.pairs,  (float)s.pieces};
+    for (int i = 0; i < kn_graphCount; ++i)
     {
         stats->history[i][stats->historyAt] = values[i];
     }

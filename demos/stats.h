@@ -22,6 +22,20 @@ typedef struct knStepStats
     double fracture;
 } knStepStats;
 
+// What the panel draws over time.
+typedef enum knGraph
+{
+    kn_graphTotal,
+    kn_graphCollision,
+    kn_graphPhysics,
+    kn_graphUpdate,
+    kn_graphFracture,
+    kn_graphContacts,
+    kn_graphPairs,
+    kn_graphPieces,
+    kn_graphCount
+} knGraph;
+
 typedef struct knStats
 {
     uint32_t stepCount;
@@ -30,7 +44,7 @@ typedef struct knStats
     uint32_t fragments; // pieces that can move
     bool countsAll;
     knStepStats sum, worst, last;
-    float history[5][KN_STATS_HISTORY]; // total, collision, physics, contacts, pieces; a ring
+    float history[kn_graphCount][KN_STATS_HISTORY]; // rings
     uint32_t historyAt;
 } knStats;
 

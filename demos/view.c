@@ -464,7 +464,10 @@ static void DrawLines(const knView* v, const knFrame* f, mat4 camera)
                     v->lineVertices);
     glLineWidth(1.0f);
     glDrawArrays(GL_TRIANGLES, (GLint)(2 * count), (GLsizei)(3 * fills));
+    // contacts are between bodies: seen through them
+    glDisable(GL_DEPTH_TEST);
     glDrawArrays(GL_LINES, 0, (GLsizei)(2 * count));
+    glEnable(GL_DEPTH_TEST);
 }
 
 void knView_Draw(knView* v, const knFrame* f)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Zlib
+#define _POSIX_C_SOURCE 200809L // st_mtim
+
 #include "demos/window.h"
 
 #include "demos/panel.h"
@@ -9,6 +11,7 @@
 
 #include <GLFW/glfw3.h>
 #include <math.h>
+#include <sys/stat.h>
 
 typedef struct Window
 {
@@ -27,7 +30,12 @@ typedef struct Window
     float holdDistance; // from the eye to the point that is held
     double owed;        // s of simulation that are due
     uint32_t frame;
-    int width, height; // of the framebuffer
+    uint32_t ballCount, holdCount, resetCount; // what the user did
+    int width, height;                         // of the framebuffer
+    struct timespec configTime;                // of the file that was read last
+    double nextLook;                           // s; when the file is looked at again
+    char message[256];                         // about the file
+    bool isBad;
 } Window;
 
 static void AimCamera(Window* w)
@@ -80,6 +88,7 @@ static bool TakeHold(Window* w)
     }
     w->holdDistance = knDistance(from, hit.point);
     w->stage->isInteractive = true;
+    w->holdCount += 1;
     return true;
 }
 
@@ -96,6 +105,7 @@ static void ThrowBall(Window* w)
     MouseRay(w, &from, &direction);
     float reach = w->stage->scene->reach;
     w->stage->isInteractive = true;
+    w->ballCount += 1;
     knVec3 start = knAddScaled(from, 0.15f * w->distance, direction);
     // a full stage throws no more; nothing else can fail
     (void)knStage_AddBall(w->stage, start, 0.03f * fminf(reach, 1.5f), knScale(6.0f, direction),
@@ -154,13 +164,42 @@ static void OnScroll(GLFWwindow* window, double x, double y)
     }
 }
 
+static void MoveOverlay(knOverlays* o, bool isUp)
+{
+    o->level = isUp ? (o->level < 12 ? o->level + 1 : 12) : (o->level > 0 ? o->level - 1 : 0);
+    o->slice = fminf(fmaxf(o->slice + (isUp ? 0.05f : -0.05f), 0.0f), 1.0f);
+}
+
+// Keys that switch something on and off.
+static bool Toggle(knControls* c, int key)
+{
+    const struct
+    {
+        int key;
+        bool* value;
+    } table[] = {{GLFW_KEY_P, &c->isPaused},        {GLFW_KEY_W, &c->overlays.isWireframe},
+                 {GLFW_KEY_X, &c->overlays.isXray}, {GLFW_KEY_C, &c->overlays.contacts},
+                 {GLFW_KEY_K, &c->overlays.cracks}, {GLFW_KEY_T, &c->overlays.spheres},
+                 {GLFW_KEY_D, &c->overlays.field},  {GLFW_KEY_TAB, &c->showPanel},
+                 {GLFW_KEY_H, &c->showHelp},        {GLFW_KEY_F1, &c->showHelp}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i)
+    {
+        if (table[i].key == key)
+        {
+            *table[i].value = !*table[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void OnKey(GLFWwindow* window, int key, int code, int action, int mods)
 {
     Window* w = glfwGetWindowUserPointer(window);
     knControls* c = &w->controls;
     (void)code;
     (void)mods;
-    if (action != GLFW_PRESS)
+    if (action != GLFW_PRESS || Toggle(c, key))
     {
         return;
     }
@@ -173,9 +212,6 @@ static void OnKey(GLFWwindow* window, int key, int code, int action, int mods)
     case GLFW_KEY_SPACE:
         c->throwBall = true;
         break;
-    case GLFW_KEY_P:
-        c->isPaused = !c->isPaused;
-        break;
     case GLFW_KEY_N:
         c->isPaused = c->stepOnce = true;
         break;
@@ -185,27 +221,9 @@ static void OnKey(GLFWwindow* window, int key, int code, int action, int mods)
     case GLFW_KEY_R:
         c->reset = true;
         break;
-    case GLFW_KEY_W:
-        c->overlays.isWireframe = !c->overlays.isWireframe;
-        break;
-    case GLFW_KEY_X:
-        c->overlays.isXray = !c->overlays.isXray;
-        break;
-    case GLFW_KEY_C:
-        c->overlays.contacts = !c->overlays.contacts;
-        break;
-    case GLFW_KEY_T:
-        c->overlays.spheres = !c->overlays.spheres;
-        break;
-    case GLFW_KEY_D:
-        c->overlays.field = !c->overlays.field;
-        break;
-    case GLFW_KEY_TAB:
-        c->showPanel = !c->showPanel;
-        break;
-    case GLFW_KEY_H:
-    case GLFW_KEY_F1:
-        c->showHelp = !c->showHelp;
+    case GLFW_KEY_LEFT_BRACKET:
+    case GLFW_KEY_RIGHT_BRACKET:
+        MoveOverlay(&c->overlays, key == GLFW_KEY_RIGHT_BRACKET);
         break;
     default:
         break;
@@ -241,7 +259,7 @@ static knResult StartStage(Window* w)
 {
     knStage* fresh;
     knStageDef def = *w->def->stage;
-    def.config.contacts = w->controls.limits;
+    def.config = w->controls.config;
     knResult result = knCreateStage(&fresh, &def);
     if (result != kn_success)
     {
@@ -253,6 +271,39 @@ static knResult StartStage(Window* w)
     w->owed = 0.0;
     knStats_Begin(&w->stats, w->stage, false);
     return kn_success;
+}
+
+// The file over the scene's own values, when it is another than last time. A wrong one changes
+// nothing; the panel says why.
+static void WatchConfig(Window* w, double now)
+{
+    struct stat status;
+    if (!w->def->config || now < w->nextLook)
+    {
+        return;
+    }
+    w->nextLook = now + 0.25;
+    if (stat(w->def->config, &status) != 0 || (status.st_mtim.tv_sec == w->configTime.tv_sec &&
+                                               status.st_mtim.tv_nsec == w->configTime.tv_nsec))
+    {
+        return;
+    }
+    bool isFirst = w->configTime.tv_sec == 0; // it was read before the window opened
+    w->configTime = status.st_mtim;
+    if (isFirst)
+    {
+        return;
+    }
+    knConfig config = knScene_Config(w->stage->scene);
+    knResult result = knLoadConfig(&config, w->def->config);
+    result = result == kn_success ? knWorld_ApplyConfig(w->stage->world, &config) : result;
+    w->isBad = result != kn_success;
+    if (!w->isBad)
+    {
+        w->controls.config = config;
+    }
+    snprintf(w->message, sizeof w->message, "%s%s", w->isBad ? knLastError() : w->def->config,
+             w->isBad ? "" : " was read again");
 }
 
 static knResult Advance(Window* w, double seconds)
@@ -286,6 +337,7 @@ static knResult Obey(Window* w)
     if (w->controls.reset)
     {
         w->controls.reset = false;
+        w->resetCount += 1;
         result = StartStage(w);
         knPainter_Clear(w->painter);
     }
@@ -323,11 +375,12 @@ static knResult ShowFrame(Window* w, double seconds)
                         .stats = &w->stats,
                         .pieces = w->stats.last.pieces,
                         .contacts = w->stats.last.contacts,
-                        .framesPerSecond = 1.0 / fmax(seconds, 1e-3)};
-    if (knDrawPanel(&info, &w->controls))
+                        .framesPerSecond = 1.0 / fmax(seconds, 1e-3),
+                        .message = w->message,
+                        .isBad = w->isBad};
+    if (knDrawPanel(&info, &w->controls) && result == kn_success)
     {
-        result =
-            result == kn_success ? knWorld_SetLimits(w->stage->world, &w->controls.limits) : result;
+        result = knWorld_ApplyConfig(w->stage->world, &w->controls.config);
     }
     w->frame += 1;
     if (w->def->png && w->frame == w->def->frameCount)
@@ -351,6 +404,7 @@ static knResult Loop(Window* w)
         double seconds = fmin(now - last, 0.25);
         last = now;
         MoveCamera(w, seconds);
+        WatchConfig(w, now);
         result = Obey(w);
         result = result == kn_success ? Advance(w, seconds) : result;
         result = result == kn_success ? ShowFrame(w, seconds) : result;
@@ -358,12 +412,55 @@ static knResult Loop(Window* w)
     return result;
 }
 
+static void WriteSliders(FILE* file)
+{
+    const knSettingTable* table = knContactSettings();
+    fprintf(file, "  \"sliders\": {");
+    for (uint32_t i = 0; i < table->count; ++i)
+    {
+        knSliderPlace p = knPanel_Slider(i);
+        fprintf(file, "%s\n    \"%s\": [%g, %g, %g, %g]", i ? "," : "", table->rows[i].key,
+                (double)p.x, (double)p.y, (double)p.width, (double)p.height);
+    }
+    fprintf(file, "\n  }\n}\n");
+}
+
+static knResult WriteState(const Window* w)
+{
+    FILE* file = fopen(w->def->state, "w");
+    if (!file)
+    {
+        return knFail(kn_errorFile, "%s: cannot be written", w->def->state);
+    }
+    const knControls* c = &w->controls;
+    knCamera camera = MakeCamera(w);
+    fprintf(file, "{\n  \"frames\": %u,\n  \"steps\": %u,\n  \"pieces\": %u,\n", w->frame,
+            w->stage->step, w->stats.pieces);
+    fprintf(file, "  \"balls\": %u,\n  \"holds\": %u,\n  \"resets\": %u,\n", w->ballCount,
+            w->holdCount, w->resetCount);
+    fprintf(file, "  \"paused\": %d,\n  \"speed\": %g,\n  \"panel\": %d,\n  \"help\": %d,\n",
+            c->isPaused, (double)c->speed, c->showPanel, c->showHelp);
+    fprintf(file, "  \"wireframe\": %d,\n  \"contacts\": %d,\n  \"cracks\": %d,\n",
+            c->overlays.isWireframe, c->overlays.contacts, c->overlays.cracks);
+    fprintf(file, "  \"spheres\": %d,\n  \"field\": %d,\n  \"xray\": %d,\n", c->overlays.spheres,
+            c->overlays.field, c->overlays.isXray);
+    fprintf(file, "  \"eye\": [%g, %g, %g],\n  \"firstLimit\": %u,\n  \"bad\": %d,\n",
+            (double)camera.eye.x, (double)camera.eye.y, (double)camera.eye.z,
+            c->config.contacts.contacts, w->isBad);
+    fprintf(file, "  \"message\": \"%s\",\n", w->message);
+    WriteSliders(file);
+    return fclose(file) == 0 ? kn_success
+                             : knFail(kn_errorFile, "%s: cannot be written", w->def->state);
+}
+
 knResult knRunWindow(const knWindowDef* def)
 {
     static Window window; // the statistics are large
     Window* w = &window;
     *w = (Window){.def = def, .width = def->width, .height = def->height};
-    w->controls.limits = def->stage->config.contacts;
+    w->controls.config = def->stage->config;
+    w->controls.overlays.slice = 0.5f;
+    w->controls.overlays.level = 3;
     w->controls.speed = 1.0f;
     w->controls.showPanel = true;
     knResult result = OpenWindow(w);
@@ -375,6 +472,7 @@ knResult knRunWindow(const knWindowDef* def)
     {
         AimCamera(w);
         result = Loop(w);
+        result = result == kn_success && def->state ? WriteState(w) : result;
         knDestroyPanel();
     }
     knDestroyPainter(w->painter);
