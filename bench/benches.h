@@ -7,6 +7,8 @@
 
 extern const knBench knBenchArena;
 extern const knBench knBenchAssetLoad;
+extern const knBench knBenchBvhBalanced;
+extern const knBench knBenchBvhDynamic;
 extern const knBench knBenchBvhFastcd;
 extern const knBench knBenchBvhPeers;
 extern const knBench knBenchCook;
