@@ -168,6 +168,7 @@ static knResult RunStep(Split* s, int step)
     double top = 2.3, height = 2.0 * top / STEPS;
     ClearStep(m);
     CutByPlane(m, 0, top - height * step, top - height * (step - 1));
+    FinishStep(m);
     s->old += m->step.oldCount;
     s->pieces += m->step.pieceCount;
     s->faces += m->step.faceCount;

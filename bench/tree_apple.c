@@ -214,6 +214,7 @@ static knResult RunFrames(Apple* a)
             {
                 CutByPlane(m, cut, 0.0, m->depth);
             }
+            FinishStep(m);
         }
         CurlStrips(m, 0.3 + 2.7 * frame / a->frameCount);
         result = AddVertices(a, before);

@@ -102,8 +102,9 @@ bool MakeCutMesh(CutMesh* m, CutShape shape, uint32_t rows, uint32_t columns, in
     m->step.pieces = malloc(m->capacity * sizeof *m->step.pieces);
     m->step.pieceOf = malloc(m->capacity * sizeof *m->step.pieceOf);
     m->step.faces = malloc(m->capacity * sizeof *m->step.faces);
+    m->step.faceWalls = malloc(m->capacity * sizeof *m->step.faceWalls);
     if (!m->vertices || !m->positions || !m->triangles || !m->walls || !m->isCut || !m->edges ||
-        !m->step.old || !m->step.pieces || !m->step.pieceOf || !m->step.faces)
+        !m->step.old || !m->step.pieces || !m->step.pieceOf || !m->step.faces || !m->step.faceWalls)
     {
         FreeCutMesh(m);
         return false;
@@ -127,6 +128,7 @@ void FreeCutMesh(CutMesh* m)
     free(m->step.pieces);
     free(m->step.pieceOf);
     free(m->step.faces);
+    free(m->step.faceWalls);
     memset(m, 0, sizeof *m);
 }
 
@@ -182,8 +184,9 @@ static void AddPiece(CutMesh* m, knTriangle piece)
     s->pieces[s->pieceCount++] = piece;
 }
 
-static void AddFace(CutMesh* m, knTriangle face)
+static void AddFace(CutMesh* m, knTriangle face, uint32_t wall)
 {
+    m->step.faceWalls[m->step.faceCount] = wall;
     m->step.faces[m->step.faceCount++] = face;
 }
 
@@ -202,8 +205,9 @@ static void CutTriangle(CutMesh* m, int cut, uint32_t id, int lone, int side)
     {
         // seen from outside the wall of the other side turns the other way
         const CutEdge *p = i == side ? &ab : &ac, *q = i == side ? &ac : &ab;
-        AddFace(m, (knTriangle){{q->made[i][0], p->made[i][0], p->made[i][1]}});
-        AddFace(m, (knTriangle){{q->made[i][0], p->made[i][1], q->made[i][1]}});
+        uint32_t wall = 1 + 2 * (uint32_t)cut + (uint32_t)i;
+        AddFace(m, (knTriangle){{q->made[i][0], p->made[i][0], p->made[i][1]}}, wall);
+        AddFace(m, (knTriangle){{q->made[i][0], p->made[i][1], q->made[i][1]}}, wall);
     }
 }
 
@@ -224,20 +228,19 @@ static bool IsReached(const CutMesh* m, int cut, uint32_t id, double low, double
     return middle.y >= low && middle.y < high;
 }
 
-// Pieces and faces get their numbers: the first piece that of its triangle, the rest new ones.
-static void NumberStep(CutMesh* m, uint32_t firstPiece, uint32_t firstFace, int cut)
+void FinishStep(CutMesh* m)
 {
     const CutStep* s = &m->step;
-    for (uint32_t i = firstPiece; i < s->pieceCount; ++i)
+    for (uint32_t i = 0; i < s->pieceCount; ++i)
     {
         bool isFirst = i == 0 || s->pieceOf[i] != s->pieceOf[i - 1];
         uint32_t id = isFirst ? s->old[s->pieceOf[i]] : m->triangleCount++;
         m->triangles[id] = s->pieces[i];
         m->isCut[id] = true;
     }
-    for (uint32_t i = firstFace; i < s->faceCount; ++i)
+    for (uint32_t i = 0; i < s->faceCount; ++i)
     {
-        m->walls[m->triangleCount] = 1 + 2 * (uint32_t)cut + ((i - firstFace) % 4) / 2;
+        m->walls[m->triangleCount] = s->faceWalls[i];
         m->isCut[m->triangleCount] = true;
         m->triangles[m->triangleCount++] = s->faces[i];
     }
@@ -259,9 +262,7 @@ static bool Crosses(const CutMesh* m, int cut, uint32_t id, int side[3])
 
 void CutByPlane(CutMesh* m, int cut, double low, double high)
 {
-    uint32_t count = m->triangleCount;
-    uint32_t firstPiece = m->step.pieceCount, firstFace = m->step.faceCount;
-    for (uint32_t id = 0; id < count; ++id)
+    for (uint32_t id = 0; id < m->triangleCount; ++id)
     {
         int side[3];
         // planes meet at the axis, where no wall goes
@@ -272,7 +273,6 @@ void CutByPlane(CutMesh* m, int cut, double low, double high)
             CutTriangle(m, cut, id, lone, loneSide);
         }
     }
-    NumberStep(m, firstPiece, firstFace, cut);
 }
 
 // By Newton's method; away from the poles.

@@ -37,6 +37,7 @@ typedef struct CutStep
     knTriangle* pieces;
     uint32_t* pieceOf;
     knTriangle* faces;
+    uint32_t* faceWalls; // what they are in CutMesh.walls
     uint32_t oldCount, pieceCount, faceCount;
 } CutStep;
 
@@ -62,10 +63,15 @@ typedef struct CutMesh
 bool MakeCutMesh(CutMesh* mesh, CutShape shape, uint32_t rows, uint32_t columns, int cutCount);
 void FreeCutMesh(CutMesh* mesh);
 
-// Decomposes what crosses plane `cut` with its middle's height in [low, high), or for an apple is
-// nearer to the pole than `high`; appends to the step.
-void CutByPlane(CutMesh* mesh, int cut, double low, double high);
+// A step begins with ClearStep, gathers what one or more planes do, and ends with FinishStep, which
+// gives pieces and faces their numbers: the first piece that of its triangle, then the other
+// pieces, then the faces.
 void ClearStep(CutMesh* mesh);
+
+// Decomposes what crosses plane `cut` with its middle's height in [low, high), or for an apple is
+// nearer to the pole than `high`.
+void CutByPlane(CutMesh* mesh, int cut, double low, double high);
+void FinishStep(CutMesh* mesh);
 
 // Apple: where everything is when the strips have curled so far.
 void CurlStrips(CutMesh* mesh, double curl);

@@ -112,6 +112,7 @@ static void DescribeBreak(Pumpkin* p)
     {
         ClearStep(m);
         CutByPlane(m, cut, -10.0, 10.0);
+        FinishStep(m);
     }
     p->partCount = FindSectors(m, p->parts);
     for (uint32_t i = 0; i < m->triangleCount; ++i)
