@@ -23,7 +23,6 @@ typedef struct State
     void* peerData;
     const uint64_t* keys;
     size_t keyCount;
-    int pose;
 } State;
 
 static knResult BuildOurs(void* context)
@@ -57,10 +56,32 @@ static knResult QueryOurs(void* context)
     return knBvhQuery_Run(s->query, s->scene, &s->queryDef);
 }
 
+// To the second pose and back: both sides see both, whatever the order of the samples.
+static knResult Alternate(State* s, knBenchFcn* step)
+{
+    knResult result = kn_success;
+    for (int pose = 1; pose >= 0 && result == kn_success; --pose)
+    {
+        knPeerMesh_SetPose(&s->mesh, pose);
+        result = step(s);
+    }
+    return result;
+}
+
 static knResult StepOurs(void* context)
 {
     knResult result = RefitOurs(context);
     return result == kn_success ? QueryOurs(context) : result;
+}
+
+static knResult StepOursTwice(void* context)
+{
+    return Alternate(context, StepOurs);
+}
+
+static knResult RefitOursTwice(void* context)
+{
+    return Alternate(context, RefitOurs);
 }
 
 static knResult BuildPeer(void* context)
@@ -91,18 +112,19 @@ static knResult StepPeer(void* context)
     return QueryPeer(context);
 }
 
-static knResult NextPose(void* context)
+static knResult StepPeerTwice(void* context)
 {
-    State* s = context;
-    s->pose = 1 - s->pose;
-    knPeerMesh_SetPose(&s->mesh, s->pose);
-    return kn_success;
+    return Alternate(context, StepPeer);
+}
+
+static knResult RefitPeerTwice(void* context)
+{
+    return Alternate(context, RefitPeer);
 }
 
 static knResult FirstPose(void* context)
 {
     State* s = context;
-    s->pose = 0;
     knPeerMesh_SetPose(&s->mesh, 0);
     knResult result = RefitOurs(s);
     s->peer->refit ? s->peer->refit(s->peerData) : s->peer->build(s->peerData);
@@ -111,6 +133,10 @@ static knResult FirstPose(void* context)
 
 static size_t CountDifferences(const State* s)
 {
+    if (!s->peer->query)
+    {
+        return 0;
+    }
     size_t count, i = 0, k = 0, differences = 0;
     const knBvhPair* pairs = knBvhQuery_Pairs(s->query, &count);
     while (i < count || k < s->keyCount)
@@ -130,8 +156,7 @@ static knResult Measure(knBenchRun* run, State* s, const char* metric, knBenchFc
     knMeasureDef def = knDefaultMeasureDef(run);
     char note[200];
     size_t differences = CountDifferences(s);
-    snprintf(note, sizeof note, "%s; pairs %s", s->peer->note,
-             differences == 0 ? "equal" : "differ");
+    snprintf(note, sizeof note, "%s%s", s->peer->note, s->peer->query ? "; pairs equal" : "");
     if (differences > 0)
     {
         snprintf(note, sizeof note, "%s; %zu pairs differ", s->peer->note, differences);
@@ -143,10 +168,24 @@ static knResult Measure(knBenchRun* run, State* s, const char* metric, knBenchFc
     def.context = s;
     def.peerName = s->peer->name;
     def.note = note;
-    def.repetitions = run->options.quick ? 3 : def.repetitions;
-    // what moves is moved before each run, untimed
-    def.beforeRun = strcmp(metric, "query") == 0 ? NULL : NextPose;
+    def.repetitions = run->options.quick || s->mesh.triangleCount > 200000 ? 3 : 9;
+    def.threadTime = true;
+    bool isTwice = strcmp(metric, "refit") == 0 || strcmp(metric, "update and query") == 0;
+    def.scale *= isTwice ? 0.5 : 1.0;
     return knBenchRun_Measure(run, &def);
+}
+
+static knResult MeasureQueries(knBenchRun* run, State* s)
+{
+    knResult result = FirstPose(s);
+    if (result == kn_success)
+    {
+        QueryPeer(s);
+        result = QueryOurs(s);
+    }
+    result = result == kn_success ? Measure(run, s, "query", QueryOurs, QueryPeer) : result;
+    return result == kn_success ? Measure(run, s, "update and query", StepOursTwice, StepPeerTwice)
+                                : result;
 }
 
 static knResult MeasurePeer(knBenchRun* run, State* s)
@@ -157,18 +196,10 @@ static knResult MeasurePeer(knBenchRun* run, State* s)
         return knFail(kn_errorMemory, "%s could not be set up", s->peer->name);
     }
     s->peer->build(s->peerData);
-    knResult result = FirstPose(s);
-    if (result == kn_success)
-    {
-        QueryPeer(s);
-        result = QueryOurs(s);
-    }
-    result = result == kn_success ? Measure(run, s, "query", QueryOurs, QueryPeer) : result;
-    result =
-        result == kn_success ? Measure(run, s, "update and query", StepOurs, StepPeer) : result;
+    knResult result = s->peer->query ? MeasureQueries(run, s) : kn_success;
     if (result == kn_success && s->peer->refit)
     {
-        result = Measure(run, s, "refit", RefitOurs, RefitPeer);
+        result = Measure(run, s, "refit", RefitOursTwice, RefitPeerTwice);
     }
     if (result == kn_success && s->peer->hasBuild)
     {
@@ -208,6 +239,91 @@ static knResult AddFunnel(knBenchRun* run, State* s)
     for (size_t i = 0; i < sizeof gates / sizeof gates[0] && result == kn_success; ++i)
     {
         result = AddCount(run, s, gates[i].name, gates[i].count);
+    }
+    return result;
+}
+
+// Another way to do it ourselves, as a peer.
+typedef struct Ablation
+{
+    State* state;
+    knBvhScene* scene;
+    knBvhQuery* query;
+} Ablation;
+
+static knResult StepBase(void* context)
+{
+    return StepOursTwice(((Ablation*)context)->state);
+}
+
+static knResult StepAblated(void* context)
+{
+    Ablation* a = context;
+    const knPeerMesh* m = &a->state->mesh;
+    knResult result = kn_success;
+    for (int pose = 1; pose >= 0 && result == kn_success; --pose)
+    {
+        result = knBvhScene_MoveVertices(a->scene, 0, m->positionCount, m->poses[pose]);
+        result = result == kn_success ? knBvhScene_Commit(a->scene, NULL) : result;
+        result =
+            result == kn_success ? knBvhQuery_Run(a->query, a->scene, &a->state->queryDef) : result;
+    }
+    return result;
+}
+
+static knResult MeasureAblation(knBenchRun* run, State* s, const knBvhSceneDef* other,
+                                const char* name)
+{
+    Ablation a = {.state = s};
+    const knPeerMesh* m = &s->mesh;
+    knResult result = knCreateBvhScene(&a.scene, other, NULL);
+    result = result == kn_success ? knCreateBvhQuery(&a.query, NULL) : result;
+    if (result == kn_success)
+    {
+        result = knBvhScene_AddVertices(a.scene, m->positions, m->positionCount, NULL);
+    }
+    if (result == kn_success)
+    {
+        result = knBvhScene_AddBody(a.scene, m->triangles, m->triangleCount, NULL, NULL);
+    }
+    knMeasureDef def = knDefaultMeasureDef(run);
+    def.caseName = m->name;
+    def.metric = "update and query";
+    def.ours = StepBase;
+    def.peer = StepAblated;
+    def.scale *= 0.5;
+    def.context = &a;
+    def.peerName = name;
+    def.note = "ablation";
+    def.threadTime = true;
+    def.repetitions = run->options.quick || m->triangleCount > 200000 ? 3 : 9;
+    result = result == kn_success ? knBenchRun_Measure(run, &def) : result;
+    knDestroyBvhScene(a.scene);
+    knDestroyBvhQuery(a.query);
+    return result;
+}
+
+static knResult MeasureAblations(knBenchRun* run, State* s)
+{
+    static const struct
+    {
+        const char* name;
+        int culling, build, instructions; // -1: the default
+    } ways[] = {{"ours, culling off", kn_bvhCullNothing, -1, -1},
+                {"ours, dual cones", kn_bvhCullDualCones, -1, -1},
+                {"ours, median build", -1, kn_bvhBuildMedian, -1},
+                {"ours, grid build", -1, kn_bvhBuildGrid, -1},
+                {"ours, SSE", -1, -1, kn_instructionsSse},
+                {"ours, scalar", -1, -1, kn_instructionsScalar}};
+    knResult result = kn_success;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && result == kn_success; ++i)
+    {
+        knBvhSceneDef def = s->def;
+        def.culling = ways[i].culling < 0 ? def.culling : (knBvhCulling)ways[i].culling;
+        def.build = ways[i].build < 0 ? def.build : (knBvhBuild)ways[i].build;
+        def.instructions =
+            ways[i].instructions < 0 ? def.instructions : (knInstructionSet)ways[i].instructions;
+        result = MeasureAblation(run, s, &def, ways[i].name);
     }
     return result;
 }
@@ -261,7 +377,7 @@ static const knBvhPeer* const peers[] = {
     &knFclPeer,
 #endif
 #if defined(KN_BENCH_CGAL)
-    &knCgalPeer,
+    &knCgalPeer,   &knCgalTreePeer,
 #endif
     NULL};
 
@@ -273,6 +389,7 @@ static knResult MeasureScene(knBenchRun* run, State* s)
         s->peer = peers[i];
         result = MeasurePeer(run, s);
     }
+    result = result == kn_success ? MeasureAblations(run, s) : result;
     return result == kn_success ? MeasureThreads(run, s) : result;
 }
 

@@ -30,7 +30,7 @@ extern "C"
         void (*build)(void* peer);
         bool hasBuild;             // false: build only fetches positions, and there is no such row
         void (*refit)(void* peer); // null: there is none
-        // sorted keys a << 32 | b of the pairs that meet and share no vertex; null: none to compare
+        // sorted keys a << 32 | b of the pairs that meet and share no vertex; null: only builds
         size_t (*query)(void* peer, const uint64_t** keys);
     } knBvhPeer;
 
@@ -38,6 +38,7 @@ extern "C"
     extern const knBvhPeer knEmbreeRefitPeer;
     extern const knBvhPeer knFclPeer;
     extern const knBvhPeer knCgalPeer;
+    extern const knBvhPeer knCgalTreePeer;
 
     bool knPeerMesh_AreAdjacent(const knPeerMesh* mesh, uint32_t a, uint32_t b);
 
@@ -57,6 +58,7 @@ typedef enum knPeerScene
     kn_peerCloth92,
     kn_peerCloth93,
     kn_peerNBody,
+    kn_peerBunny, // 72K triangles, bent until its ears meet its feet
     kn_peerPipe,  // 59K triangles, bent until it meets itself
     kn_peerShell, // 871K triangles, displaced sphere
     kn_peerSceneCount

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Zlib
 #include "bench/bvh_peer.h"
 
+#include <CGAL/AABB_traits.h>
+#include <CGAL/AABB_tree.h>
+#include <CGAL/AABB_triangle_primitive.h>
 #include <CGAL/Exact_predicates_inexact_constructions_kernel.h>
 #include <CGAL/Polygon_mesh_processing/self_intersections.h>
+#include <CGAL/Simple_cartesian.h>
 #include <CGAL/Surface_mesh.h>
 
 #include <iterator>
@@ -85,7 +89,59 @@ size_t Query(void* peer, const uint64_t** keys)
     return count;
 }
 
+// The tree of CGAL, to compare how fast it is built: it has no query for pairs within it.
+typedef CGAL::Simple_cartesian<double> TreeKernel;
+typedef std::vector<TreeKernel::Triangle_3> Triangles;
+typedef CGAL::AABB_triangle_primitive<TreeKernel, Triangles::const_iterator> Primitive;
+typedef CGAL::AABB_tree<CGAL::AABB_traits<TreeKernel, Primitive>> Tree;
+
+struct CgalTree
+{
+    const knPeerMesh* source;
+    Triangles triangles;
+    Tree tree;
+};
+
+void* CreateTree(const knPeerMesh* source)
+{
+    CgalTree* t = new (std::nothrow) CgalTree;
+    if (t)
+    {
+        t->source = source;
+    }
+    return t;
+}
+
+void DestroyTree(void* peer)
+{
+    delete static_cast<CgalTree*>(peer);
+}
+
+TreeKernel::Point_3 PointOf(const knPeerMesh* m, uint32_t vertex)
+{
+    knVec3 p = m->positions[vertex];
+    return TreeKernel::Point_3(double(p.x), double(p.y), double(p.z));
+}
+
+void BuildTree(void* peer)
+{
+    CgalTree* t = static_cast<CgalTree*>(peer);
+    const knPeerMesh* m = t->source;
+    t->triangles.clear();
+    for (uint32_t i = 0; i < m->triangleCount; ++i)
+    {
+        const uint32_t* v = m->triangles[i].v;
+        t->triangles.emplace_back(PointOf(m, v[0]), PointOf(m, v[1]), PointOf(m, v[2]));
+    }
+    t->tree.clear();
+    t->tree.insert(t->triangles.begin(), t->triangles.end());
+    t->tree.build();
+}
+
 } // namespace
+
+const knBvhPeer knCgalTreePeer = {"CGAL, AABB_tree", "",   CreateTree, DestroyTree,
+                                  BuildTree,         true, nullptr,    nullptr};
 
 const knBvhPeer knCgalPeer = {"CGAL, self_intersections",
                               "exact; sweeps boxes in the query",

@@ -179,18 +179,164 @@ static knResult MakeTube(knPeerMesh* m, uint32_t columns, uint32_t rows, PlaceFc
     return kn_success;
 }
 
+#define CUTS 3 // parts of an edge; a face becomes CUTS^2
+
+// A point of a face by its distance from two corners, in parts. Points on an edge come from both of
+// its faces and are made only once, by their numbers.
+typedef struct CutPoint
+{
+    uint64_t edge; // its ends, the lower first; or the face
+    uint32_t step; // along it
+    uint32_t index;
+} CutPoint;
+
+static int CompareCutPoints(const void* a, const void* b)
+{
+    const CutPoint *p = a, *q = b;
+    return p->edge != q->edge ? (p->edge < q->edge ? -1 : 1)
+                              : (p->step > q->step) - (p->step < q->step);
+}
+
+static CutPoint NameCutPoint(const knFrame* f, uint32_t face, uint32_t i, uint32_t k)
+{
+    const uint32_t* v = f->triangles[face].v;
+    const uint32_t weights[3] = {CUTS - i - k, i, k};
+    for (uint32_t c = 0; c < 3; ++c)
+    {
+        uint32_t d = (c + 1) % 3, low = v[c] < v[d] ? c : d, high = low == c ? d : c;
+        if (weights[c] == CUTS)
+        {
+            return (CutPoint){(uint64_t)v[c] << 32 | v[c], 0, 0};
+        }
+        if (weights[(c + 2) % 3] == 0 && weights[c] > 0 && weights[d] > 0)
+        {
+            return (CutPoint){(uint64_t)v[low] << 32 | v[high], weights[high], 0};
+        }
+    }
+    return (CutPoint){UINT64_MAX, face, 0};
+}
+
+static knVec3 PlaceCutPoint(const knFrame* f, uint32_t face, uint32_t i, uint32_t k)
+{
+    const uint32_t* v = f->triangles[face].v;
+    knVec3 p = f->positions[v[0]], q = f->positions[v[1]], r = f->positions[v[2]];
+    knVec3 along = knScale(1.0f / CUTS, knSub(q, p)), across = knScale(1.0f / CUTS, knSub(r, p));
+    return knAddScaled(knAddScaled(p, (float)i, along), (float)k, across);
+}
+
+// Around a line below the feet, so far that the ears come to the feet.
+static knVec3 Bend(knVec3 p, knBox box, int pose)
+{
+    float height = box.upper.y - box.lower.y, angle = (5.9f + 0.02f * (float)pose) / height;
+    float turn = angle * (p.y - box.lower.y), radius = 1.0f / angle + p.x - box.lower.x;
+    return knMakeVec3(radius * cosf(turn), radius * sinf(turn), p.z);
+}
+
+#define CUT_POINTS ((CUTS + 1) * (CUTS + 2) / 2)
+
+// The points of all faces, each one once; `numbers` are those of a face's points, row by row.
+static uint32_t NumberCutPoints(const knFrame* f, CutPoint* points, uint32_t* numbers,
+                                knVec3* places)
+{
+    uint32_t total = (uint32_t)f->triangleCount * CUT_POINTS, count = 0;
+    for (uint32_t face = 0, at = 0; face < f->triangleCount; ++face)
+    {
+        for (uint32_t n = 0, i = 0, k = 0; n < CUT_POINTS; ++n, ++at)
+        {
+            points[at] = NameCutPoint(f, face, i, k);
+            points[at].index = at;
+            places[at] = PlaceCutPoint(f, face, i, k);
+            k = i + k == CUTS ? 0 : k + 1;
+            i += k == 0;
+        }
+    }
+    qsort(points, total, sizeof *points, CompareCutPoints);
+    for (uint32_t i = 0; i < total; ++i)
+    {
+        count += i == 0 || CompareCutPoints(&points[i - 1], &points[i]) != 0;
+        numbers[points[i].index] = count - 1;
+    }
+    return count;
+}
+
+static void CutFaces(knPeerMesh* m, uint32_t faceCount, const uint32_t* numbers)
+{
+    uint32_t count = 0;
+    for (uint32_t face = 0; face < faceCount; ++face)
+    {
+        const uint32_t* n = numbers + face * CUT_POINTS;
+        for (uint32_t i = 0, row = 0; i < CUTS; row += CUTS + 1 - i, ++i)
+        {
+            uint32_t next = row + CUTS + 1 - i;
+            for (uint32_t k = 0; i + k < CUTS; ++k)
+            {
+                m->triangles[count++] = (knTriangle){{n[row + k], n[next + k], n[row + k + 1]}};
+                if (i + k + 1 < CUTS)
+                {
+                    m->triangles[count++] =
+                        (knTriangle){{n[next + k], n[next + k + 1], n[row + k + 1]}};
+                }
+            }
+        }
+    }
+}
+
+static knResult FillBunny(knPeerMesh* m, const knFrame* f)
+{
+    size_t total = f->triangleCount * CUT_POINTS;
+    CutPoint* points = malloc(total * sizeof *points);
+    uint32_t* numbers = malloc(total * sizeof *numbers);
+    knVec3* places = malloc(total * sizeof *places);
+    knResult result = points && numbers && places ? kn_success : kn_errorMemory;
+    uint32_t count = result == kn_success ? NumberCutPoints(f, points, numbers, places) : 0;
+    result = result == kn_success ? Reserve(m, count, f->triangleCount * CUTS * CUTS) : result;
+    knBox box = knEmptyBox();
+    for (size_t i = 0; i < f->positionCount; ++i)
+    {
+        box = knBox_AddPoint(box, f->positions[i]);
+    }
+    for (size_t i = 0; i < 2 * total && result == kn_success; ++i)
+    {
+        m->poses[i % 2][numbers[i / 2]] = Bend(places[i / 2], box, (int)(i % 2));
+    }
+    if (result == kn_success)
+    {
+        CutFaces(m, (uint32_t)f->triangleCount, numbers);
+    }
+    free(points);
+    free(numbers);
+    free(places);
+    return result;
+}
+
+static knResult MakeBunny(knPeerMesh* m)
+{
+    char path[PATH_MAX];
+    knFrame frame;
+    knResult result = knFindUpwards(path, "demos/assets/bunny.obj");
+    result = result == kn_success ? knReadFrame(&frame, path, NULL) : result;
+    if (result == kn_success)
+    {
+        result = FillBunny(m, &frame);
+        knDestroyFrame(&frame);
+    }
+    return result;
+}
+
 knResult knMakePeerMesh(knPeerMesh* mesh, knPeerScene scene)
 {
-    static const char* const names[kn_peerSceneCount] = {
-        "cloth 92, 92K", "cloth 93, 92K", "n-body 18, 146K", "bent pipe, 59K", "shell, 871K"};
+    static const char* const names[kn_peerSceneCount] = {"cloth 92, 92K",   "cloth 93, 92K",
+                                                         "n-body 18, 146K", "bent bunny, 72K",
+                                                         "bent pipe, 59K",  "shell, 871K"};
     knPeerMesh m = {.name = names[scene]};
     const char* cloth[2] = {"cloth-ball/cloth_ball92.ply", "cloth-ball/cloth_ball93.ply"};
     knResult result = scene == kn_peerCloth92   ? ReadFrames(&m, cloth[0], cloth[1])
                       : scene == kn_peerCloth93 ? ReadFrames(&m, cloth[1], cloth[0])
                       : scene == kn_peerNBody
                           ? ReadFrames(&m, "n-body/balls16_18.ply", "n-body/balls16_19.ply")
-                      : scene == kn_peerPipe ? MakeTube(&m, 295, 100, PlaceOnPipe)
-                                             : MakeTube(&m, 660, 660, PlaceOnShell);
+                      : scene == kn_peerBunny ? MakeBunny(&m)
+                      : scene == kn_peerPipe  ? MakeTube(&m, 295, 100, PlaceOnPipe)
+                                              : MakeTube(&m, 660, 660, PlaceOnShell);
     if (result != kn_success)
     {
         knDestroyPeerMesh(&m);

@@ -63,6 +63,21 @@ void knSetItem(knBvhScene* scene, uint32_t item, const knBuildSource* source)
 static Bounds FindBounds(const knBuildItem* items, uint32_t begin, uint32_t end)
 {
     Bounds b = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+#if defined(__SSE2__)
+    // the fourth lane is a number and not looked at
+    __m128 lower = _mm_set1_ps(INFINITY), upper = _mm_set1_ps(-INFINITY);
+    for (uint32_t i = begin; i < end; ++i)
+    {
+        __m128 center = _mm_loadu_ps(items[i].center);
+        lower = _mm_min_ps(lower, center);
+        upper = _mm_max_ps(upper, center);
+    }
+    float low[4], high[4];
+    _mm_storeu_ps(low, lower);
+    _mm_storeu_ps(high, upper);
+    memcpy(b.lower, low, sizeof b.lower);
+    memcpy(b.upper, high, sizeof b.upper);
+#else
     for (uint32_t i = begin; i < end; ++i)
     {
         for (int axis = 0; axis < 3; ++axis)
@@ -72,6 +87,7 @@ static Bounds FindBounds(const knBuildItem* items, uint32_t begin, uint32_t end)
             b.upper[axis] = c > b.upper[axis] ? c : b.upper[axis];
         }
     }
+#endif
     return b;
 }
 
@@ -95,23 +111,23 @@ static void SwapItems(knBuildItem* a, knBuildItem* b)
     *b = t;
 }
 
-// By coordinate, then by source: no two are equal.
+// By coordinate, then by source: no two are equal. Without a branch, which would be guessed wrong.
 static bool IsBefore(const knBuildItem* a, const knBuildItem* b, int axis)
 {
-    return a->center[axis] < b->center[axis] ||
-           (a->center[axis] == b->center[axis] && a->triangle < b->triangle);
+    return (a->center[axis] < b->center[axis]) |
+           ((a->center[axis] == b->center[axis]) & (a->triangle < b->triangle));
 }
 
-static const knBuildItem* MedianOfThree(const knBuildItem* a, const knBuildItem* b,
-                                        const knBuildItem* c, int axis)
+static uint32_t FindMedianOfThree(const knBuildItem* items, uint32_t begin, uint32_t end, int axis)
 {
-    if (IsBefore(b, a, axis))
+    uint32_t a = begin, b = begin + (end - begin) / 2, c = end - 1;
+    if (IsBefore(&items[b], &items[a], axis))
     {
-        const knBuildItem* t = a;
+        uint32_t t = a;
         a = b;
         b = t;
     }
-    return IsBefore(c, a, axis) ? a : (IsBefore(c, b, axis) ? c : b);
+    return IsBefore(&items[c], &items[a], axis) ? a : IsBefore(&items[c], &items[b], axis) ? c : b;
 }
 
 // The smallest `middle - begin` items come to the front.
@@ -119,32 +135,24 @@ void knSelectItems(knBuildItem* items, uint32_t begin, uint32_t end, uint32_t mi
 {
     while (end - begin > 1)
     {
-        knBuildItem pivot =
-            *MedianOfThree(&items[begin], &items[begin + (end - begin) / 2], &items[end - 1], axis);
-        uint32_t i = begin, k = end - 1;
-        for (;;)
+        uint32_t at = FindMedianOfThree(items, begin, end, axis), last = end - 1, k = begin;
+        SwapItems(&items[at], &items[last]);
+        knBuildItem pivot = items[last];
+        for (uint32_t i = begin; i < last; ++i)
         {
-            while (IsBefore(&items[i], &pivot, axis))
-            {
-                ++i;
-            }
-            while (IsBefore(&pivot, &items[k], axis))
-            {
-                --k;
-            }
-            if (i >= k)
-            {
-                break;
-            }
-            SwapItems(&items[i], &items[k]);
+            knBuildItem t = items[i];
+            items[i] = items[k];
+            items[k] = t;
+            k += IsBefore(&t, &pivot, axis);
         }
-        // items[i] is the pivot: what is before it stands before, what is behind it behind
-        if (i == middle)
+        SwapItems(&items[k], &items[last]);
+        // items[k] is the pivot: what is before it stands before, what is behind it behind
+        if (k == middle)
         {
             return;
         }
-        begin = i < middle ? i + 1 : begin;
-        end = i < middle ? end : i;
+        begin = k < middle ? k + 1 : begin;
+        end = k < middle ? end : k;
     }
 }
 
@@ -224,25 +232,21 @@ static uint32_t SplitMidpoint(knBvhScene* scene, const Range* r, const Bounds* b
     int axis = FindLongest(bounds);
     float middle = 0.5f * bounds->lower[axis] + 0.5f * bounds->upper[axis];
     knBuildItem* items = scene->items;
-    uint32_t i = r->begin, k = r->end;
-    while (i < k)
+    uint32_t split = r->begin;
+    for (uint32_t i = r->begin; i < r->end; ++i)
     {
-        if (items[i].center[axis] < middle)
-        {
-            ++i;
-        }
-        else
-        {
-            SwapItems(&items[i], &items[--k]);
-        }
+        knBuildItem t = items[i];
+        items[i] = items[split];
+        items[split] = t;
+        split += t.center[axis] < middle;
     }
     bool isLarge = r->end - r->begin > ROUND_LIMIT;
     uint32_t least = isLarge ? LARGE_SIDE : MIN_SIDE;
-    if (i - r->begin < least || r->end - i < least)
+    if (split - r->begin < least || r->end - split < least)
     {
         return KN_NONE;
     }
-    return isLarge ? i : RoundSplit(items, r, i, axis);
+    return isLarge ? split : RoundSplit(items, r, split, axis);
 }
 
 static void MakeLeaf(knBvhScene* scene, const Range* r)
