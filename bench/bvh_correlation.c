@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Zlib
-#include "bench/bvh_wall_bench.h"
+#include "bench/bvh_keep.h"
 #include "bvh/bvh_internal.h"
 
 #include <math.h>

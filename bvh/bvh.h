@@ -131,6 +131,26 @@ KN_API knResult knBvhScene_ReplaceTriangle(knBvhScene* scene, uint32_t id, knTri
 // Brings the hierarchy up to date. The hooks may be null.
 KN_API knResult knBvhScene_Commit(knBvhScene* scene, const knTaskHooks* tasks);
 
+typedef enum knBvhChangeKind
+{
+    kn_bvhBodyBegan, // added, or a part of a split, or what a merge made
+    kn_bvhBodyEnded, // deleted, split or merged
+    kn_bvhTriangleInserted,
+    kn_bvhTriangleDeleted,
+    kn_bvhTriangleReplaced
+} knBvhChangeKind;
+
+typedef struct knBvhChange
+{
+    knBvhChangeKind kind;
+    uint32_t index;      // of the body's id, or the triangle
+    uint32_t generation; // of the body's id; 0 for a triangle
+} knBvhChange;
+
+// What was done between the last two commits, in order: for whoever keeps data of their own for
+// bodies and triangles. Triangles come and go with their bodies without an entry of their own.
+KN_API const knBvhChange* knBvhScene_Journal(const knBvhScene* scene, uint32_t* count);
+
 KN_API void knBvhScene_Info(const knBvhScene* scene, knBvhSceneInfo* info);
 
 // KN_NONE in all corners when there is no such triangle.

@@ -101,9 +101,10 @@ static knResult ReserveBodies(knBvhScene* s, uint32_t count)
     {
         return knFail(kn_errorLimit, "a scene holds at most %u bodies", KN_MAX_MESH_SIZE);
     }
-    return needed <= s->bodies.capacity
-               ? kn_success
-               : knPool_Reserve(&s->bodies, needed > doubled ? needed : doubled);
+    knResult result = needed <= s->bodies.capacity
+                          ? kn_success
+                          : knPool_Reserve(&s->bodies, needed > doubled ? needed : doubled);
+    return result == kn_success ? knReserveChanges(s, count) : result;
 }
 
 // Room for a build over so many triangles in so many bodies.
@@ -121,7 +122,16 @@ static knBvhBody* AcquireBody(knBvhScene* s, knId* id)
     (void)result;
     knBvhBody* body = item;
     body->node = KN_NONE;
+    knNoteChange(s, kn_bvhBodyBegan, id->index, id->generation);
+    s->isCommitted = false;
     return body;
+}
+
+static void EndBody(knBvhScene* s, knId id)
+{
+    knNoteChange(s, kn_bvhBodyEnded, id.index, id.generation);
+    knPool_Release(&s->bodies, id);
+    s->isCommitted = false;
 }
 
 static knBvhNode ItemBox(const knBvhScene* s, uint32_t first, uint32_t count)
@@ -197,7 +207,6 @@ static void PlaceAndBuild(knBvhScene* s, uint32_t body, uint32_t start, uint32_t
     uint32_t slot = knPlaceBody(s, body, start, 0, count);
     knBuildBelow(s, slot, 0, count);
     knRefitAbove(s, slot);
-    s->isCommitted = false;
     knEndExact(mode);
 }
 
@@ -253,7 +262,6 @@ static void UnplaceBody(knBvhScene* s, const knBvhBody* body)
         uint32_t node = body->node, mode = knBeginExact();
         knReleaseBelow(s, node);
         knRemoveNode(s, node);
-        s->isCommitted = false;
         knEndExact(mode);
     }
 }
@@ -263,6 +271,7 @@ knResult knBvhScene_DeleteBody(knBvhScene* s, knId id)
     knBvhBody* body;
     knResult result = FindBody(s, id, &body);
     result = result == kn_success ? knReserveItems(s, body->triangleCount) : result;
+    result = result == kn_success ? knReserveChanges(s, 1) : result;
     if (result != kn_success)
     {
         return result;
@@ -275,7 +284,8 @@ knResult knBvhScene_DeleteBody(knBvhScene* s, knId id)
         knChangeLinks(s, &s->sources[i - 1], false);
         knReleaseTriangle(s, s->sources[i - 1].triangle);
     }
-    return knPool_Release(&s->bodies, id);
+    EndBody(s, id);
+    return kn_success;
 }
 
 static knResult CheckSplit(knBvhScene* s, const knBvhSplit* split, const knId* bodies,
@@ -311,6 +321,7 @@ static knResult ReserveSplit(knBvhScene* s, const knBvhSplit* split)
 {
     knResult result = ReserveBuild(s, split->triangleCount, split->partCount);
     result = result == kn_success ? ReserveBodies(s, split->partCount) : result;
+    result = result == kn_success ? knReserveChanges(s, (size_t)split->partCount + 1) : result;
     if (result == kn_success)
     {
         result = knGrow(&s->allocator, (void**)&s->parts, &s->partCapacity, split->partCount,
@@ -421,10 +432,10 @@ knResult knBvhScene_SplitBody(knBvhScene* s, const knBvhSplit* split, knId* bodi
         knReleaseBelow(s, node);
         BuildParts(s, node, 0, GatherParts(s, split->partCount), bodies);
         knRefitAbove(s, node);
-        s->isCommitted = false;
         knEndExact(mode);
     }
-    return knPool_Release(&s->bodies, split->body);
+    EndBody(s, split->body);
+    return kn_success;
 }
 
 static uint32_t Depth(const knBvhScene* s, uint32_t node)
@@ -482,7 +493,8 @@ static knResult CheckMerge(knBvhScene* s, const knId* bodies, uint32_t count, ui
         *total += body->triangleCount;
     }
     knResult result = ReserveBuild(s, *total, 1);
-    return result == kn_success ? ReserveBodies(s, 1) : result;
+    result = result == kn_success ? ReserveBodies(s, 1) : result;
+    return result == kn_success ? knReserveChanges(s, (size_t)count + 1) : result;
 }
 
 // Takes the bodies out of the tree and returns where to put what they become: the lowest common
@@ -526,7 +538,7 @@ knResult knBvhScene_MergeBodies(knBvhScene* s, const knId* bodies, uint32_t coun
     uint32_t start = TakeOut(s, bodies, count, total);
     for (uint32_t i = 0; i < count; ++i)
     {
-        knPool_Release(&s->bodies, bodies[i]);
+        EndBody(s, bodies[i]);
     }
     knId id;
     AcquireBody(s, &id)->triangleCount = total;

@@ -156,6 +156,7 @@ knResult knBvhScene_Commit(knBvhScene* s, const knTaskHooks* tasks)
     }
     UpdateCulling(s);
     knRememberCosts(s);
+    knCloseJournal(s);
     s->hasMoved = false;
     s->isCommitted = true;
     knEndExact(mode);

@@ -147,8 +147,7 @@ static bool EdgesCross(const Flat* p, const Flat* q)
 static bool PassesContour(const knBvhScene* s, uint32_t node)
 {
     knHalfEdge edges[KN_MAX_CONTOUR];
-    bool hasContour = s->cold[node].triangleCount <= KN_PATCH_SIZE;
-    uint32_t count = hasContour ? knGatherContour(s, node, edges) : KN_MAX_CONTOUR + 1;
+    uint32_t count = knHasContour(s, node) ? knGatherContour(s, node, edges) : KN_MAX_CONTOUR + 1;
     if (count > KN_MAX_CONTOUR)
     {
         return false;

@@ -4,9 +4,9 @@
 // Boundaries of the parts of a surface, as directed edges: those whose opposite is not in the part.
 //
 // Where an edge and its opposite meet on their ways up the tree is kept as one byte for each edge.
-// It is found within patches, the largest nodes of at most KN_PATCH_SIZE triangles: a change makes
-// the patches that it touches be looked at again and no other. Moving a subtree changes nothing in
-// it, because heights count from the leaf.
+// It is found within patches, the largest nodes of at most KN_PATCH_SIZE triangles within one body:
+// a change makes the patches that it touches be looked at again and no other. Moving a subtree
+// changes nothing in it, because heights count from the leaf.
 //
 // Which of several opposites an edge is joined with does not matter: the boundary is the sum of the
 // directed edges, and what is left of too unlucky a choice only looks like more boundary.
@@ -171,7 +171,7 @@ void knUpdateContours(knBvhScene* s)
     {
         // a change marks all nodes above it: what is known has known nodes below
         bool isKnown = s->cullNodes[node].isValid;
-        bool isPatch = s->cold[node].triangleCount <= KN_PATCH_SIZE;
+        bool isPatch = knHasContour(s, node);
         if (!isKnown && isPatch)
         {
             MatchPatch(s, node);

@@ -142,8 +142,8 @@ static bool IsWorthALook(const knBvhScene* s, uint32_t node)
 {
     const knBvhCullNode* c = &s->cullNodes[node];
     uint8_t wait = (uint8_t)(c->restUntil - (uint8_t)s->commitCount);
-    return !knIsLeaf(&s->nodes[node]) && s->cold[node].triangleCount <= KN_PATCH_SIZE &&
-           !c->isHopeless && (wait == 0 || wait > 2 * REST_COMMITS);
+    return !knIsLeaf(&s->nodes[node]) && knHasContour(s, node) && !c->isHopeless &&
+           (wait == 0 || wait > 2 * REST_COMMITS);
 }
 
 void knUpdateCulling(knBvhScene* s)

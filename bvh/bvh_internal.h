@@ -82,14 +82,6 @@ typedef struct knBuildSource
     uint32_t triangle;
 } knBuildSource;
 
-// All that is said of a node, while it goes to another slot.
-typedef struct knBvhUnit
-{
-    knBvhNode node;
-    knBvhCold cold;
-    knBvhHistory history;
-} knBvhUnit;
-
 // Pairs that were found, and what it took.
 typedef struct knPairSink
 {
@@ -160,6 +152,15 @@ typedef struct knBvhCullNode
     uint8_t isCulled : 1;   // nothing below meets itself
     uint8_t parts : 2;      // knBvhParts, with culling by cones
 } knBvhCullNode;
+
+// All that is said of a node, while it goes to another slot.
+typedef struct knBvhUnit
+{
+    knBvhNode node;
+    knBvhCold cold;
+    knBvhHistory history;
+    knBvhCullNode cull;
+} knBvhUnit;
 
 // Axis and half of the apex angle; a negative angle: holds nothing.
 typedef struct knCone
@@ -249,6 +250,10 @@ struct knBvhScene
     size_t partStartCapacity;
     knBvhUnit* units; // scratch of a rebuild above bodies
     size_t unitCapacity;
+
+    knBvhChange* changes; // the closed ones first
+    size_t changeCapacity, changeCount;
+    uint32_t closedCount;
 
     bool isCommitted;
     bool hasMoved; // since the last commit
@@ -372,6 +377,11 @@ knResult knReserveContours(knBvhScene* scene, size_t nodeCount, size_t blockCoun
 // Finds the opposites of edges in patches that have changed.
 void knUpdateContours(knBvhScene* scene);
 
+static inline bool knHasContour(const knBvhScene* scene, uint32_t node)
+{
+    return scene->cold[node].body != 0 && scene->cold[node].triangleCount <= KN_PATCH_SIZE;
+}
+
 // Writes at most KN_MAX_CONTOUR edges; one more is returned for a longer contour.
 uint32_t knGatherContour(const knBvhScene* scene, uint32_t node, knHalfEdge* out);
 
@@ -437,6 +447,12 @@ knResult knMarkTriangles(knBvhScene* scene, const uint32_t* ids, uint32_t count,
 // the root.
 uint32_t knPlaceBody(knBvhScene* scene, uint32_t body, uint32_t start, uint32_t first,
                      uint32_t count);
+
+// bvh_journal.c
+
+knResult knReserveChanges(knBvhScene* scene, size_t count);
+void knNoteChange(knBvhScene* scene, knBvhChangeKind kind, uint32_t index, uint32_t generation);
+void knCloseJournal(knBvhScene* scene);
 
 // bvh_restructure.c
 

@@ -88,6 +88,7 @@ static void Unplace(knBvhScene* s, uint32_t triangle)
 static knResult ReservePatch(knBvhScene* s, uint32_t count)
 {
     knResult result = knReserveLeaves(s, (size_t)count + 8);
+    result = result == kn_success ? knReserveChanges(s, count) : result;
     return result == kn_success ? knReserveItems(s, KN_LANES + 1) : result;
 }
 
@@ -113,6 +114,7 @@ knResult knBvhScene_InsertTriangles(knBvhScene* s, knId body, const knTriangle* 
         const uint32_t* v = triangles[i].v;
         knBuildSource source = {{v[0], v[1], v[2]}, knAcquireTriangle(s)};
         knChangeLinks(s, &source, true);
+        knNoteChange(s, kn_bvhTriangleInserted, source.triangle, 0);
         Place(s, body.index, &source);
         b->triangleCount += 1;
         s->isCommitted = false;
@@ -132,6 +134,7 @@ knResult knBvhScene_DeleteTriangles(knBvhScene* s, const uint32_t* ids, uint32_t
         return knFail(kn_errorArgument, "a deletion needs a scene and ids");
     }
     knResult result = knMarkTriangles(s, ids, count, 0);
+    result = result == kn_success ? knReserveChanges(s, count) : result;
     if (result != kn_success)
     {
         return result;
@@ -143,6 +146,7 @@ knResult knBvhScene_DeleteTriangles(knBvhScene* s, const uint32_t* ids, uint32_t
         knBuildSource source = knSourceAt(s, s->places[ids[i]]);
         knChangeLinks(s, &source, false);
         Unplace(s, ids[i]);
+        knNoteChange(s, kn_bvhTriangleDeleted, ids[i], 0);
         knReleaseTriangle(s, ids[i]);
         s->isCommitted = false;
     }
@@ -168,6 +172,7 @@ knResult knBvhScene_ReplaceTriangle(knBvhScene* s, uint32_t id, knTriangle trian
     Unplace(s, id);
     knChangeLinks(s, &source, true);
     Place(s, body, &source);
+    knNoteChange(s, kn_bvhTriangleReplaced, id, 0);
     knEndExact(mode);
     s->isCommitted = false;
     return kn_success;

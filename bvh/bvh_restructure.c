@@ -8,6 +8,7 @@
 // alike: what a unit of TCS costs a query, and a triangle a build per halving.
 #define SELF_COST_WORK 300.0
 #define BUILD_WORK     6.0
+#define UNIT_WORK      30.0 // the root of a body instead of a triangle
 
 #define MIN_PART     64   // triangles; smaller ones are not worth a look
 #define LITTLE_GAIN  0.05 // of the cost: then the part is left alone
@@ -128,9 +129,15 @@ static double Halvings(double count)
     return halvings;
 }
 
+// Above bodies their roots are sorted and nothing below: about as many as its share of all.
 static double BuildWork(const knBvhScene* s, uint32_t node)
 {
     double count = (double)s->cold[node].triangleCount;
+    if (s->cold[node].body == 0)
+    {
+        double roots = count * s->bodies.count / (double)s->cold[0].triangleCount;
+        return UNIT_WORK * roots * Halvings(roots);
+    }
     return BUILD_WORK * count * Halvings(count);
 }
 

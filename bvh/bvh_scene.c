@@ -147,6 +147,7 @@ void knDestroyBvhScene(knBvhScene* s)
     knRelease(a, s->parts, s->partCapacity, sizeof *s->parts);
     knRelease(a, s->units, s->unitCapacity, sizeof *s->units);
     knRelease(a, s->partStarts, s->partStartCapacity, sizeof *s->partStarts);
+    knRelease(a, s->changes, s->changeCapacity, sizeof *s->changes);
     if (s->bodies.items)
     {
         knDestroyPool(&s->bodies);

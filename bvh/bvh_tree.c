@@ -224,6 +224,10 @@ knBvhUnit knTakeNode(const knBvhScene* scene, uint32_t from)
     {
         unit.history = scene->histories[from];
     }
+    if (scene->cullNodes)
+    {
+        unit.cull = scene->cullNodes[from];
+    }
     return unit;
 }
 
@@ -238,6 +242,10 @@ void knPutNode(knBvhScene* scene, uint32_t to, const knBvhUnit* unit)
     {
         scene->histories[to] = unit->history;
     }
+    if (scene->cullNodes)
+    {
+        scene->cullNodes[to] = unit->cull; // heights below count from the leaves and still hold
+    }
     if (knIsLeaf(node))
     {
         scene->blockNodes[node->child] = to;
@@ -251,7 +259,6 @@ void knPutNode(knBvhScene* scene, uint32_t to, const knBvhUnit* unit)
     {
         knGetBody(scene, unit->cold.body)->node = to;
     }
-    knInvalidate(scene, to);
     scene->orderIsValid = false;
 }
 
