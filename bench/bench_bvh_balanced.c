@@ -60,6 +60,7 @@ static knResult StartSplit(Split* s, uint32_t rows, uint32_t columns)
                      ? knHierarchy_AddBody(*h, m->triangles, m->triangleCount, NULL, &s->bodies[i])
                      : result;
         result = result == kn_success ? knHierarchy_Update(*h) : result;
+        result = result == kn_success ? knHierarchy_Reserve(*h, s->begin, s->begin) : result;
     }
     return result;
 }

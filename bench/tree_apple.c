@@ -56,6 +56,8 @@ static knResult StartApple(Apple* a)
         result = result == kn_success
                      ? knHierarchy_AddBody(*h, m->triangles, m->triangleCount, NULL, &a->bodies[i])
                      : result;
+        result = result == kn_success ? knHierarchy_Reserve(*h, m->triangleCount, m->triangleCount)
+                                      : result;
     }
     knBvhSceneDef def = knDefaultBvhSceneDef();
     result = result == kn_success ? knCreateBvhScene(&a->scene, &def, NULL) : result;

@@ -160,12 +160,10 @@ static void InsertGreedily(knHierarchy* h, knHierarchyBody* body, uint32_t trian
 // Boxes of leaves that came without one, and of the nodes above, before a search by boxes.
 static void FitForSearch(knHierarchy* h, const knHierarchyBody* body)
 {
-    uint32_t broken = h->brokenCount;
     if (body->root != KN_NONE)
     {
         knRefitBalanced(h, body->root);
     }
-    h->brokenCount = broken;
 }
 
 void knInsertPending(knHierarchy* h, knHierarchyBody* body, const uint32_t* ids, uint32_t count,

@@ -35,27 +35,34 @@ static void MergeChildren(knHierarchy* h, uint32_t node)
 {
     knBalancedNode* n = &h->nodes[node];
     const knBalancedNode *a = &h->nodes[n->left], *b = &h->nodes[n->right];
-    for (int axis = 0; axis < 3; ++axis)
-    {
-        n->lower[axis] = a->lower[axis] < b->lower[axis] ? a->lower[axis] : b->lower[axis];
-        n->upper[axis] = a->upper[axis] > b->upper[axis] ? a->upper[axis] : b->upper[axis];
-    }
+#if defined(__SSE2__)
+    knStore3(n->lower, _mm_min_ps(_mm_loadu_ps(a->lower), _mm_loadu_ps(b->lower)));
+    knStore3(n->upper, _mm_max_ps(_mm_loadu_ps(a->upper), _mm_loadu_ps(b->upper)));
+#else
+    memcpy(n->lower, a->lower, sizeof n->lower);
+    memcpy(n->upper, a->upper, sizeof n->upper);
+    knGrowBox(n->lower, n->upper, b->lower, b->upper);
+#endif
 }
 
-void knRefitBalanced(knHierarchy* h, uint32_t node)
+uint32_t knRefitBalanced(knHierarchy* h, uint32_t node)
 {
     knBalancedNode* n = &h->nodes[node];
     if (knIsBalancedLeaf(n))
     {
-        h->brokenCount +=
-            !knFindTriangleBox(h->positions, h->triangles[n->left].v, n->lower, n->upper);
-        h->work.fitPrimitives += 1;
-        return;
+        return !knFindTriangleBox(h->positions, h->triangles[n->left].v, n->lower, n->upper);
     }
-    knRefitBalanced(h, n->left);
-    knRefitBalanced(h, n->right);
+    uint32_t broken = knRefitBalanced(h, n->left);
+    broken += knRefitBalanced(h, n->right);
     MergeChildren(h, node);
-    h->work.mergedBoxes += 2;
+    return broken;
+}
+
+static uint32_t RefitBody(knHierarchy* h, const knHierarchyBody* body)
+{
+    h->work.fitPrimitives += body->triangleCount;
+    h->work.mergedBoxes += 2 * (uint64_t)(body->triangleCount - 1);
+    return knRefitBalanced(h, body->root);
 }
 
 static double SquaredUnion(const knHierarchy* h, uint32_t a, uint32_t b)
@@ -151,9 +158,7 @@ static void Rebuild(knHierarchy* h, knHierarchyBody* body)
     uint32_t count = knCollectBalanced(h, body->root, 0);
     knReleaseBalanced(h, body->root);
     knBuildBalanced(h, body, count);
-    uint32_t broken = h->brokenCount;
-    knRefitBalanced(h, body->root);
-    h->brokenCount = broken;
+    RefitBody(h, body);
     body->quality = body->builtQuality = knBalancedQuality(h, body->root);
     h->work.rebuilds += 1;
 }
@@ -189,7 +194,7 @@ knResult knUpdateBalanced(knHierarchy* h)
         {
             continue;
         }
-        knRefitBalanced(h, body->root);
+        h->brokenCount += RefitBody(h, body);
         if (body->isChanged)
         {
             Improve(h, body);

@@ -179,8 +179,12 @@ void knDestroyHierarchy(knHierarchy* h)
     knRelease(&outer, h, 1, sizeof *h);
 }
 
-static knResult ReserveVertices(knHierarchy* h, uint32_t count)
+knResult knReserveHierarchyVertices(knHierarchy* h, uint32_t count)
 {
+    if (count > KN_MAX_MESH_SIZE - h->vertexCount)
+    {
+        return knFail(kn_errorLimit, "a hierarchy holds at most %u vertices", KN_MAX_MESH_SIZE);
+    }
     size_t needed = (size_t)h->vertexCount + count + 1;
     knResult result = knGrow(&h->allocator, (void**)&h->positions, &h->vertexCapacity, needed,
                              sizeof *h->positions);
@@ -197,11 +201,7 @@ knResult knHierarchy_AddVertices(knHierarchy* h, const knVec3* positions, uint32
     {
         return knFail(kn_errorArgument, "vertices need a hierarchy and positions");
     }
-    if (count > KN_MAX_MESH_SIZE - h->vertexCount)
-    {
-        return knFail(kn_errorLimit, "a hierarchy holds at most %u vertices", KN_MAX_MESH_SIZE);
-    }
-    knResult result = ReserveVertices(h, count);
+    knResult result = knReserveHierarchyVertices(h, count);
     if (result != kn_success)
     {
         return result;

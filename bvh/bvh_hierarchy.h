@@ -99,6 +99,11 @@ KN_API knResult knCreateHierarchy(knHierarchy** hierarchy, const knHierarchyDef*
                                   const knAllocator* allocator);
 KN_API void knDestroyHierarchy(knHierarchy* hierarchy);
 
+// Room for so many vertices and triangles more, so that cracks up to there make no call to the
+// allocator; with lazy trees but for the order of a body that grows, which doubles.
+KN_API knResult knHierarchy_Reserve(knHierarchy* hierarchy, uint32_t vertexCount,
+                                    uint32_t triangleCount);
+
 // Vertices are numbered in the order they come and stay.
 KN_API knResult knHierarchy_AddVertices(knHierarchy* hierarchy, const knVec3* positions,
                                         uint32_t count, uint32_t* first);

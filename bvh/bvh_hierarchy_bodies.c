@@ -95,6 +95,23 @@ static knResult ReserveMethod(knHierarchy* h, size_t nodeCount, uint32_t triangl
     }
 }
 
+knResult knHierarchy_Reserve(knHierarchy* h, uint32_t vertexCount, uint32_t triangleCount)
+{
+    if (!h)
+    {
+        return knFail(kn_errorArgument, "room needs a hierarchy");
+    }
+    knResult result = knReserveHierarchyVertices(h, vertexCount);
+    result = result == kn_success ? ReserveTriangles(h, triangleCount) : result;
+    if (result == kn_success)
+    {
+        result = knGrow(&h->allocator, (void**)&h->changes, &h->changeCapacity,
+                        2 * (size_t)triangleCount, sizeof *h->changes);
+    }
+    return result == kn_success ? ReserveMethod(h, 2 * (size_t)triangleCount, triangleCount)
+                                : result;
+}
+
 static void NoteChange(knHierarchy* h)
 {
     h->isUpdated = false;

@@ -212,19 +212,40 @@ static inline bool knBoxesOverlap(const float* aLower, const float* aUpper, cons
 #endif
 }
 
-// Empty, and false, when a coordinate is not finite.
+#if defined(__SSE2__)
+static inline void knStore3(float* to, __m128 from)
+{
+    _mm_storel_pi((__m64*)to, from);
+    _mm_store_ss(to + 2, _mm_movehl_ps(from, from));
+}
+#endif
+
+// Empty, and false, when a coordinate is not finite. Reads four floats at each position.
 static inline bool knFindTriangleBox(const knVec3* positions, const uint32_t v[3], float lower[3],
                                      float upper[3])
 {
-    const knVec3 *a = &positions[v[0]], *b = &positions[v[1]], *c = &positions[v[2]];
-    knVec3 low = knMin(knMin(*a, *b), *c), high = knMax(knMax(*a, *b), *c);
-    bool isFinite = knIsFinite(*a) && knIsFinite(*b) && knIsFinite(*c);
-    lower[0] = isFinite ? low.x : INFINITY;
-    lower[1] = isFinite ? low.y : INFINITY;
-    lower[2] = isFinite ? low.z : INFINITY;
-    upper[0] = isFinite ? high.x : -INFINITY;
-    upper[1] = isFinite ? high.y : -INFINITY;
-    upper[2] = isFinite ? high.z : -INFINITY;
+#if defined(__SSE2__)
+    __m128 a = _mm_loadu_ps(&positions[v[0]].x), b = _mm_loadu_ps(&positions[v[1]].x);
+    __m128 c = _mm_loadu_ps(&positions[v[2]].x);
+    __m128 sign = _mm_set1_ps(-0.0f), most = _mm_set1_ps(FLT_MAX);
+    __m128 finite = _mm_and_ps(_mm_cmple_ps(_mm_andnot_ps(sign, a), most),
+                               _mm_cmple_ps(_mm_andnot_ps(sign, b), most));
+    finite = _mm_and_ps(finite, _mm_cmple_ps(_mm_andnot_ps(sign, c), most));
+    bool isFinite = (_mm_movemask_ps(finite) & 7) == 7;
+    __m128 low = _mm_min_ps(_mm_min_ps(a, b), c), high = _mm_max_ps(_mm_max_ps(a, b), c);
+    knStore3(lower, isFinite ? low : _mm_set1_ps(INFINITY));
+    knStore3(upper, isFinite ? high : _mm_set1_ps(-INFINITY));
+#else
+    knVec3 a = positions[v[0]], b = positions[v[1]], c = positions[v[2]];
+    knVec3 low = knMin(knMin(a, b), c), high = knMax(knMax(a, b), c);
+    bool isFinite = knIsFinite(a) && knIsFinite(b) && knIsFinite(c);
+    const float bounds[6] = {low.x, low.y, low.z, high.x, high.y, high.z};
+    for (int axis = 0; axis < 3; ++axis)
+    {
+        lower[axis] = isFinite ? bounds[axis] : INFINITY;
+        upper[axis] = isFinite ? bounds[axis + 3] : -INFINITY;
+    }
+#endif
     return isFinite;
 }
 
@@ -280,6 +301,8 @@ bool knWantsBodies(const knHierarchyWalk* w, uint32_t a, uint32_t b);
 
 // bvh_hierarchy.c
 
+knResult knReserveHierarchyVertices(knHierarchy* h, uint32_t count);
+
 // A hundredth of the median edge, from a sample.
 void knSetHierarchyPadding(knHierarchy* h);
 
@@ -307,7 +330,8 @@ static inline bool knIsBalancedLeaf(const knBalancedNode* node)
 
 // bvh_balanced_fit.c
 
-void knRefitBalanced(knHierarchy* h, uint32_t node);
+// Boxes from the leaves up; returns how many triangles are not finite.
+uint32_t knRefitBalanced(knHierarchy* h, uint32_t node);
 void knOptimizeBalanced(knHierarchy* h, uint32_t node);
 double knBalancedQuality(const knHierarchy* h, uint32_t root);
 knResult knUpdateBalanced(knHierarchy* h);

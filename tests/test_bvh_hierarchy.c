@@ -473,6 +473,46 @@ static void SteadyStepsMakeNoHeapCall(void** state)
     FreeSurface(&s);
 }
 
+// A crack within what was reserved makes none either.
+static void ReservedCracksMakeNoHeapCall(void** state)
+{
+    (void)state;
+    Surface s = MakeSheet(12, 0.8f, 8);
+    static const knHierarchyMethod methods[2] = {kn_hierarchyBalanced, kn_hierarchySwiper};
+    for (int n = 0; n < 2; ++n)
+    {
+        knMemoryTracker tracker;
+        knAllocator allocator = knTrackingAllocator(&tracker, NULL);
+        knHierarchyDef def = MakeDef(methods[n]);
+        knHierarchy* h = NULL;
+        knId body;
+        assert_int_equal(knCreateHierarchy(&h, &def, &allocator), kn_success);
+        assert_int_equal(knHierarchy_AddVertices(h, s.positions, s.positionCount, NULL),
+                         kn_success);
+        assert_int_equal(knHierarchy_AddBody(h, s.triangles, 200, NULL, &body), kn_success);
+        assert_int_equal(knHierarchy_Reserve(h, 30, s.triangleCount - 200), kn_success);
+        size_t calls = tracker.callCount;
+        assert_int_equal(knHierarchy_AddVertices(h, s.positions, 30, NULL), kn_success);
+        for (uint32_t i = 200; i + 4 <= s.triangleCount; i += 4)
+        {
+            uint32_t old = i / 2, pieceOf[2] = {0, 0};
+            knHierarchyCrack crack = {.body = body,
+                                      .oldTriangles = &old,
+                                      .oldCount = 1,
+                                      .pieces = s.triangles + i,
+                                      .pieceOf = pieceOf,
+                                      .pieceCount = 2,
+                                      .faces = s.triangles + i + 2,
+                                      .faceCount = 2};
+            assert_int_equal(knHierarchy_Crack(h, &crack, NULL), kn_success);
+            assert_int_equal(knHierarchy_Update(h), kn_success);
+        }
+        assert_int_equal(tracker.callCount, calls);
+        knDestroyHierarchy(h);
+    }
+    FreeSurface(&s);
+}
+
 typedef struct Attempt
 {
     knHierarchyMethod method;
@@ -611,6 +651,7 @@ int main(void)
         cmocka_unit_test(CrowdedSplitsAreRescued),
         cmocka_unit_test(LazyMemoryFollowsQueries),
         cmocka_unit_test(SteadyStepsMakeNoHeapCall),
+        cmocka_unit_test(ReservedCracksMakeNoHeapCall),
         cmocka_unit_test(RefusedMemoryChangesNothing),
         cmocka_unit_test(WrongCallsAreRefused),
     };

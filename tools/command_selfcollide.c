@@ -6,6 +6,7 @@
 #include "frame.h"
 #include "knap/bvh.h"
 #include "selfcollide_ccd.h"
+#include "selfcollide_hierarchy.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 typedef struct Options
 {
     knBvhSceneDef scene;
+    knHierarchyDef hierarchy;
+    bool usesHierarchy; // one of the papers' instead of the scene
     bool skipAdjacent;
     int threads;
     const char* pairsPath;
@@ -35,12 +38,14 @@ typedef struct FrameStats
     double readMs, updateMs, queryMs;
     knBvhFunnel funnel;
     knBvhSceneInfo info;
+    knHierarchyWork work;
 } FrameStats;
 
 typedef struct Job
 {
     const Options* options;
     knBvhScene* scene;
+    knHierarchy* hierarchy;
     knBvhQuery* query;
     knTaskPool* pool;
     knFrame frame; // the one before
@@ -60,6 +65,7 @@ static void PrintHelp(void)
         "                 median, midpoint (default), grid; refit (default), rebuild, selective;\n"
         "                 cull (default), nocull, or the papers' dualcones and cones, which may\n"
         "                 miss pairs: how many is said;\n"
+        "                 balanced, lazy or swiper: another structure, on one thread;\n"
         "                 scalar, sse, avx2 (default: the best there is)\n"
         "  --no-adjacent  leave out pairs that share a vertex\n"
         "  --pairs FILE   write the pairs there; with several frames, to FILE.0, FILE.1, ...\n"
@@ -83,19 +89,21 @@ static double NowMs(void)
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
-static bool TakeWord(knBvhSceneDef* def, const char* word)
+static bool TakeWord(Options* o, const char* word)
 {
+    knBvhSceneDef* def = &o->scene;
     static const struct
     {
         const char* name;
-        int field, value; // build, update, instructions, culling
+        int field, value; // build, update, instructions, culling, hierarchy
     } words[] = {{"median", 0, kn_bvhBuildMedian},     {"midpoint", 0, kn_bvhBuildMidpoint},
                  {"grid", 0, kn_bvhBuildGrid},         {"refit", 1, kn_bvhUpdateRefit},
                  {"rebuild", 1, kn_bvhUpdateRebuild},  {"selective", 1, kn_bvhUpdateSelective},
                  {"scalar", 2, kn_instructionsScalar}, {"sse", 2, kn_instructionsSse},
                  {"avx2", 2, kn_instructionsAvx2},     {"cull", 3, kn_bvhCullExact},
                  {"nocull", 3, kn_bvhCullNothing},     {"dualcones", 3, kn_bvhCullDualCones},
-                 {"cones", 3, kn_bvhCullNormalCones}};
+                 {"cones", 3, kn_bvhCullNormalCones},  {"balanced", 4, kn_hierarchyBalanced},
+                 {"lazy", 4, kn_hierarchyLazy},        {"swiper", 4, kn_hierarchySwiper}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
     {
         if (strcmp(word, words[i].name) == 0)
@@ -105,6 +113,12 @@ static bool TakeWord(knBvhSceneDef* def, const char* word)
             def->instructions =
                 words[i].field == 2 ? (knInstructionSet)words[i].value : def->instructions;
             def->culling = words[i].field == 3 ? (knBvhCulling)words[i].value : def->culling;
+            o->hierarchy.instructions = def->instructions;
+            if (words[i].field == 4)
+            {
+                o->hierarchy.method = (knHierarchyMethod)words[i].value;
+                o->usesHierarchy = true;
+            }
             return true;
         }
     }
@@ -112,7 +126,7 @@ static bool TakeWord(knBvhSceneDef* def, const char* word)
     return false;
 }
 
-static bool TakeMethod(knBvhSceneDef* def, const char* text)
+static bool TakeMethod(Options* o, const char* text)
 {
     bool good = true;
     while (*text && good)
@@ -120,7 +134,7 @@ static bool TakeMethod(knBvhSceneDef* def, const char* text)
         size_t length = strcspn(text, "-,");
         char word[32] = "";
         memcpy(word, text, length < sizeof word ? length : sizeof word - 1);
-        good = TakeWord(def, word);
+        good = TakeWord(o, word);
         text += length + (text[length] != 0);
     }
     return good;
@@ -132,7 +146,7 @@ static bool TakeOption(Options* o, int option)
     switch (option)
     {
     case 'm':
-        return TakeMethod(&o->scene, optarg);
+        return TakeMethod(o, optarg);
     case 'a':
         o->skipAdjacent = true;
         return true;
@@ -174,9 +188,14 @@ static bool SameFaces(const knFrame* a, const knFrame* b)
 static knResult UpdateScene(Job* job, const knFrame* frame, FrameStats* stats)
 {
     knTaskHooks hooks = knTaskPool_Hooks(job->pool);
-    stats->isUpdate = job->scene && SameFaces(&job->frame, frame) &&
+    stats->isUpdate = (job->scene || job->hierarchy) && SameFaces(&job->frame, frame) &&
                       job->options->scene.update != kn_bvhUpdateRebuild;
     knResult result = kn_success;
+    if (job->options->usesHierarchy)
+    {
+        return knUpdateFrameHierarchy(&job->hierarchy, &job->options->hierarchy, frame,
+                                      stats->isUpdate);
+    }
     if (stats->isUpdate)
     {
         result = knBvhScene_MoveVertices(job->scene, 0, (uint32_t)frame->positionCount,
@@ -216,8 +235,27 @@ static knResult CountMissed(Job* job, FrameStats* stats)
     return result;
 }
 
+static knResult QueryHierarchy(Job* job, FrameStats* stats)
+{
+    knBvhQueryDef def = knDefaultBvhQueryDef();
+    knHierarchyInfo info;
+    def.skipAdjacent = job->options->skipAdjacent;
+    knResult result = knBvhQuery_RunHierarchy(job->query, job->hierarchy, &def);
+    knBvhQuery_Pairs(job->query, &stats->pairs);
+    knHierarchy_Info(job->hierarchy, &info);
+    stats->funnel = knBvhQuery_Funnel(job->query);
+    stats->work = knHierarchy_TakeWork(job->hierarchy);
+    stats->info.bytes = info.bytes;
+    stats->info.brokenCount = info.brokenCount;
+    return result;
+}
+
 static knResult QueryScene(Job* job, FrameStats* stats)
 {
+    if (job->options->usesHierarchy)
+    {
+        return QueryHierarchy(job, stats);
+    }
     knTaskHooks hooks = knTaskPool_Hooks(job->pool);
     knBvhQueryDef def = knDefaultBvhQueryDef();
     def.skipAdjacent = job->options->skipAdjacent;
@@ -296,7 +334,8 @@ static int RunFrame(Job* job, int index)
     double read = NowMs();
     knResult result = UpdateScene(job, &frame, stats);
     stats->updateMs = NowMs() - read;
-    if (result == kn_success && job->options->scene.culling > kn_bvhCullExact)
+    if (result == kn_success && !job->options->usesHierarchy &&
+        job->options->scene.culling > kn_bvhCullExact)
     {
         result = CountMissed(job, stats);
     }
@@ -360,6 +399,7 @@ static void JsonFrame(knJson* json, const FrameStats* s, const char* path)
     knJson_Number(json, "inter_cost", s->info.interCost);
     knJson_Number(json, "self_cost", s->info.selfCost);
     JsonFunnel(json, &s->funnel);
+    knJsonHierarchyWork(json, &s->work);
     knJson_EndObject(json);
 }
 
@@ -414,6 +454,7 @@ static int RunJob(const Options* o)
     knDestroyFrame(&job.frame);
     knDestroyBvhQuery(job.query);
     knDestroyBvhScene(job.scene);
+    knDestroyHierarchy(job.hierarchy);
     knDestroyTaskPool(job.pool);
     knRelease(&a, job.stats, (size_t)o->frameCount, sizeof *job.stats);
     return code;
@@ -427,7 +468,8 @@ int knCommandSelfcollide(int argc, char** argv)
         {"threads", required_argument, NULL, 't'},  {"ccd", no_argument, NULL, 'c'},
         {"features", required_argument, NULL, 'f'}, {"separation", required_argument, NULL, 'd'},
         {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
-    Options o = {.scene = knDefaultBvhSceneDef(), .threads = 1};
+    Options o = {
+        .scene = knDefaultBvhSceneDef(), .hierarchy = knDefaultHierarchyDef(), .threads = 1};
     for (int option; (option = getopt_long(argc, argv, "", longOptions, NULL)) != -1;)
     {
         if (option == 'h')
@@ -443,6 +485,11 @@ int knCommandSelfcollide(int argc, char** argv)
     if (optind >= argc)
     {
         return knUsageError("selfcollide", "at least one frame is needed");
+    }
+    if (o.isContinuous && o.usesHierarchy)
+    {
+        return knUsageError("selfcollide",
+                            "--ccd has a structure of its own; leave out balanced, lazy, swiper");
     }
     o.frames = argv + optind;
     o.frameCount = argc - optind;
