@@ -46,6 +46,35 @@ typedef struct knCcdAnswer
 // A coordinate that is not finite, a negative separation or slack fail.
 KN_API knResult knRunCcdTest(const knCcdTest* test, knCcdSolver solver, knCcdAnswer* answer);
 
+// How the pairs of features are found. All give the same contacts.
+typedef enum knCcdMethod
+{
+    kn_ccdFeatures = 0, // features stand in the leaves of a tree of triangles, each in one
+    kn_ccdTriangles,    // ICCD V: pairs of triangles, procedural representatives, orphan sets
+    kn_ccdEveryTest,    // pairs of triangles with all their tests: the paper's base
+    kn_ccdMethodCount
+} knCcdMethod;
+
+// Which parts of a surface are not searched for contacts within themselves. Without effect when
+// there is a separation.
+typedef enum knCcdCulling
+{
+    kn_ccdCullExact = 0, // normals and a contour that is a star, for the whole step: never misses
+    kn_ccdCullNone,      //
+    kn_ccdCullCones,     // ICCD IV: continuous normal cones and contour tests
+    kn_ccdCullConesOnly, // the same without contour tests; misses
+    kn_ccdCullBoundary,  // with contour tests of the surface's own boundary alone; can miss
+    kn_ccdCullDualCones, // FASTCD 4.3: continuous normal and binormal cones; can miss
+    kn_ccdCullingCount
+} knCcdCulling;
+
+typedef enum knCcdTree
+{
+    kn_ccdBoxes = 0, // boxes at both ends of the step, built from the top by space
+    kn_ccdDops,      // ICCD VI: 18-DOPs over the step, built from the bottom by connectivity
+    kn_ccdTreeCount
+} knCcdTree;
+
 // A step of a whole surface.
 typedef struct knCcdStepDef
 {
@@ -56,6 +85,14 @@ typedef struct knCcdStepDef
     uint32_t vertexCount;
     uint32_t triangleCount;
     double separation;
+    knCcdSolver solver;
+    knCcdMethod method;
+    knCcdCulling culling;
+    knCcdTree tree;
+    knInstructionSet instructions;
+    bool firstOnly;           // only the contact that comes first
+    bool rebuild;             // nothing is kept from the step before
+    const knTaskHooks* tasks; // null: on the calling thread
 } knCcdStepDef;
 
 // Features that touch. Vertex and face: a is the vertex, b the triangle. Edge and edge: a < b.
@@ -69,7 +106,11 @@ typedef struct knCcdContact
 typedef struct knCcdFunnel
 {
     uint64_t nodeTests;
-    uint64_t edgeTests, faceTests; // elementary tests, none of them twice
+    uint64_t culledNodes;
+    uint64_t contourTests;         // nodes whose contour was looked at
+    uint64_t edgeTests, faceTests; // pairs whose boxes meet, each counted once
+    uint64_t exactTests;           // of these, left by the wide filter
+    uint64_t orphanTests;          // of these, pairs of features on adjacent triangles only
     uint64_t steps;                // of these tests together
     uint64_t cappedTests;
 } knCcdFunnel;
@@ -78,11 +119,13 @@ typedef struct knCcdStep knCcdStep;
 
 KN_API knCcdStepDef knDefaultCcdStepDef(void);
 
-// Every pair of features without a common vertex is covered. A feature with a coordinate that is
-// not finite touches nothing.
-KN_API knResult knRunCcdStep(knCcdStep** step, const knCcdStepDef* def,
-                             const knAllocator* allocator);
+KN_API knResult knCreateCcdStep(knCcdStep** step, const knAllocator* allocator);
 KN_API void knDestroyCcdStep(knCcdStep* step);
+
+// Every pair of features without a common vertex is covered. A feature with a coordinate that is
+// not finite touches nothing. What the connectivity gives is kept from run to run, and brought up
+// to date where triangles have changed. After a failure there are no contacts.
+KN_API knResult knCcdStep_Run(knCcdStep* step, const knCcdStepDef* def);
 
 // Edges first, then vertices with faces; by a, then b.
 KN_API const knCcdContact* knCcdStep_Contacts(const knCcdStep* step, size_t* count);

@@ -8,6 +8,7 @@
 
 #define KN_CCD_STEPS     256  // of one test, then it is reported
 #define KN_CCD_TOLERANCE 1e-6 // of the time: a part so short that is not free is a contact
+#define KN_CCD_LEAF      16   // triangles of a leaf
 
 // Mistakes that tests plant.
 typedef enum knCcdSabotage
@@ -15,6 +16,7 @@ typedef enum knCcdSabotage
     kn_sabotageCcdBound = 1,   // no error bound
     kn_sabotageCcdOrphans = 2, // no orphans
     kn_sabotageCcdContour = 4, // culling by normals alone
+    kn_sabotageCcdFilter = 8,  // no wide filter: every candidate is tested
 } knCcdSabotage;
 
 // The corners of the difference of two features: three for vertex and face (v - f_i), four for edge
@@ -33,5 +35,303 @@ typedef struct knCcdCorners
 // free.
 knCcdAnswer knMeetCorners(const knCcdCorners* corners, double until);
 
+// A cubic over [0, 1] by its Bernstein coefficients.
+typedef struct knCcdCubic
+{
+    double c[4];
+} knCcdCubic;
+
+// The volume that three corners span with the origin, and how far it may be off.
+typedef struct knCcdVolume
+{
+    knCcdCubic cubic;
+    double error;
+} knCcdVolume;
+
+knCcdVolume knFindCcdVolume(const knCcdCorners* corners);
+
+// A time until which, from `begin`, features without separation or slack do not touch; `end` at
+// most, `begin` when nothing is proved.
+double knVolumeFreeUntil(const knCcdVolume* volume, double begin, double end);
+
 // The papers' test, on the points themselves.
 knCcdAnswer knMeetCubic(const knCcdTest* test, bool isFiltered);
+
+// A box at the start and one at the end; points that move on straight lines are between them. The
+// fourth lanes are zero.
+typedef struct knCcdBox
+{
+    float startLower[4], startUpper[4];
+    float endLower[4], endUpper[4];
+} knCcdBox;
+
+_Static_assert(sizeof(knCcdBox) == 64, "a cache line");
+
+typedef struct knCcdLink
+{
+    uint32_t child; // the first of two that stand side by side, or the leaf
+    uint32_t count; // leaf: items; 0: an inner node
+    uint32_t parent;
+} knCcdLink;
+
+// The extents beyond the box along x+y, x-y, x+z, x-z, y+z, y-z, over the whole step.
+typedef struct knCcdDop
+{
+    float lower[6], upper[6];
+} knCcdDop;
+
+// Eight vertices that move.
+typedef struct knCcdMoving
+{
+    float start[3][KN_LANES], end[3][KN_LANES]; // axis
+} knCcdMoving;
+
+// What every block of eight features has.
+typedef struct knCcdHead
+{
+    knCcdBox box;
+    uint32_t id[KN_LANES];
+    uint32_t lanes; // bits of those in use and finite
+    uint32_t count; // in use
+} knCcdHead;
+
+typedef struct knCcdVertices
+{
+    knCcdHead head;
+    knCcdMoving v[1];
+} knCcdVertices;
+
+typedef struct knCcdEdges
+{
+    knCcdHead head;
+    uint32_t vertex[2][KN_LANES];
+    knCcdMoving v[2];
+} knCcdEdges;
+
+typedef struct knCcdFaces
+{
+    knCcdHead head;
+    uint32_t vertex[3][KN_LANES];
+    knCcdMoving v[3];
+} knCcdFaces;
+
+// Blocks of the features that a leaf holds.
+typedef struct knCcdLeaf
+{
+    uint32_t item; // first triangle, in the order of the tree
+    uint32_t itemCount;
+    uint32_t vertices, edges, faces; // first blocks
+    uint32_t vertexBlocks, edgeBlocks, faceBlocks;
+} knCcdLeaf;
+
+typedef struct knCcdFound
+{
+    uint64_t key; // kind, a, b from the highest bit down
+    double time;
+} knCcdFound;
+
+#define KN_CCD_FEATURE_BITS 29
+
+static inline uint64_t knCcdKey(knCcdKind kind, uint32_t a, uint32_t b)
+{
+    uint64_t isFace = kind == kn_ccdVertexFace;
+    return isFace << (2 * KN_CCD_FEATURE_BITS) | (uint64_t)a << KN_CCD_FEATURE_BITS | b;
+}
+
+// What one worker has found.
+typedef struct knCcdSink
+{
+    knCcdFound* found;
+    size_t count; // goes on past the capacity: what did not fit is only counted
+    size_t capacity;
+    uint64_t* log; // of every test made, for tests; null
+    size_t logCount, logCapacity;
+    knCcdFunnel funnel;
+    double until;      // later contacts do not matter
+    double separation; //
+    float margin;      // at least the separation
+    knCcdSolver solver;
+    uint32_t sabotage;
+    bool firstOnly;
+} knCcdSink;
+
+// The loops that exist once per instruction set.
+typedef struct knCcdKernels
+{
+    void (*meetEdges)(const knCcdEdges* a, const knCcdEdges* b, knCcdSink* sink);
+    void (*meetFaces)(const knCcdVertices* a, const knCcdFaces* b, knCcdSink* sink);
+    // lanes of b whose boxes meet that of a lane of a
+    void (*overlapFaces)(const knCcdFaces* a, const knCcdFaces* b, float margin,
+                         uint8_t lanes[KN_LANES]);
+    // finds the box and the lanes in use
+    void (*fitBlock)(knCcdHead* head, const knCcdMoving* v, int cornerCount, float margin);
+    // directions along which every normal of the block goes for the whole step
+    uint32_t (*findNormals)(const knCcdFaces* faces);
+} knCcdKernels;
+
+extern const knCcdKernels knScalarCcdKernels;
+extern const knCcdKernels knSseCcdKernels;
+extern const knCcdKernels knAvx2CcdKernels;
+
+// The half-edges that bound a node's triangles.
+typedef struct knCcdContour
+{
+    uint32_t first;
+    uint32_t count;     // KN_NONE: too long to be kept
+    uint32_t restUntil; // run before which it is not looked at again
+} knCcdContour;
+
+// A pair of features that shares no vertex and whose triangles are all adjacent. Edges are named by
+// their vertices, as numbers of edges change.
+typedef struct knCcdOrphan
+{
+    uint32_t v[4]; // a0 < a1, b0 < b1, a before b; or v, KN_NONE, face, KN_NONE
+    uint32_t next; // of its node's list
+} knCcdOrphan;
+
+typedef struct knCcdPair
+{
+    uint32_t a, b; // equal: a node with itself
+} knCcdPair;
+
+struct knCcdStep
+{
+    knAllocator allocator;
+    knCcdStepDef def;
+    const knCcdKernels* kernels;
+    uint32_t sabotage; // for tests
+    bool isLogging;    // for tests
+
+    // connectivity
+    bool hasMesh;
+    knTriangle* triangles;
+    size_t triangleCapacity;
+    uint32_t triangleCount, vertexCount;
+    knEdge* edges;
+    size_t edgeCapacity;
+    uint32_t edgeCount;
+    uint32_t* triangleEdges; // three of each; KN_NONE where two corners are one
+    size_t triangleEdgeCapacity;
+    uint32_t* scratch; // of sorting
+    size_t scratchCapacity;
+    uint32_t* fanStarts; // per vertex, one more
+    size_t fanStartCapacity;
+    uint32_t* fans; // triangles around each vertex, by id
+    size_t fanCapacity;
+
+    // hierarchy
+    bool hasTree;
+    knBuildItem* items; // triangles in the order of the leaves; vertices of none come behind
+    size_t itemCapacity;
+    uint32_t itemCount;
+    knCcdBox* boxes;
+    size_t boxCapacity;
+    knCcdLink* links;
+    size_t linkCapacity;
+    knCcdDop* dops; // with kn_ccdDops
+    size_t dopCapacity;
+    uint32_t nodeCount;
+    uint32_t height;
+    knCcdLeaf* leaves;
+    size_t leafCapacity;
+    uint32_t leafCount;
+    uint32_t* leafNodes;
+    size_t leafNodeCapacity;
+    uint32_t* owners; // leaf of each vertex, then of each edge
+    size_t ownerCapacity;
+    uint32_t* triangleLeaves;
+    size_t triangleLeafCapacity;
+    knCcdVertices* vertexBlocks;
+    size_t vertexBlockCapacity;
+    knCcdEdges* edgeBlocks;
+    size_t edgeBlockCapacity;
+    knCcdFaces* faceBlocks;
+    size_t faceBlockCapacity;
+    uint32_t vertexBlockCount, edgeBlockCount, faceBlockCount;
+    double builtSize;     // of all boxes, after the tree was built
+    knCcdMethod builtFor; // what the leaves were filled for
+
+    // culling
+    bool hasContours;
+    knCcdContour* contours; // per node
+    size_t contourCapacity;
+    knHalfEdge* halfEdges;
+    size_t halfEdgeCapacity;
+    uint32_t* normals; // per node: directions
+    size_t normalCapacity;
+    uint32_t runCount;
+
+    // orphans
+    bool hasOrphans, hasOrphanLists;
+    knCcdOrphan* orphans;
+    size_t orphanCapacity;
+    uint32_t orphanCount;
+    uint32_t* orphanLists; // per node; KN_NONE ends
+    size_t orphanListCapacity;
+    uint8_t* marks; // per vertex: a triangle around it has changed
+    size_t markCapacity;
+
+    // traversal
+    knCcdSink sinks[KN_MAX_WORKERS];
+    knCcdPair* stacks;
+    size_t stackCapacity, stackSize;
+    knCcdPair* tasks; // two halves
+    size_t taskCapacity;
+    uint32_t taskCount;
+    knCcdFound* found; // two halves
+    size_t foundCapacity;
+    knCcdContact* contacts;
+    size_t contactCapacity, contactCount;
+    knCcdFunnel funnel;
+};
+
+// Closed: false only when one axis keeps them apart, on one side, at both ends.
+static inline bool knCcdBoxesMeet(const knCcdBox* a, const knCcdBox* b)
+{
+#if defined(__SSE2__)
+    __m128 below =
+        _mm_and_ps(_mm_cmplt_ps(_mm_loadu_ps(a->startUpper), _mm_loadu_ps(b->startLower)),
+                   _mm_cmplt_ps(_mm_loadu_ps(a->endUpper), _mm_loadu_ps(b->endLower)));
+    __m128 above =
+        _mm_and_ps(_mm_cmplt_ps(_mm_loadu_ps(b->startUpper), _mm_loadu_ps(a->startLower)),
+                   _mm_cmplt_ps(_mm_loadu_ps(b->endUpper), _mm_loadu_ps(a->endLower)));
+    return _mm_movemask_ps(_mm_or_ps(below, above)) == 0;
+#else
+    bool isApart = false;
+    for (int k = 0; k < 3; ++k)
+    {
+        isApart = isApart ||
+                  (a->startUpper[k] < b->startLower[k] && a->endUpper[k] < b->endLower[k]) ||
+                  (b->startUpper[k] < a->startLower[k] && b->endUpper[k] < a->endLower[k]);
+    }
+    return !isApart;
+#endif
+}
+
+static inline bool knShareVertex(const knTriangle* a, const knTriangle* b)
+{
+    bool isShared = false;
+    for (int i = 0; i < 9; ++i)
+    {
+        isShared = isShared || a->v[i / 3] == b->v[i % 3];
+    }
+    return isShared;
+}
+
+// bvh_ccd_mesh.c: takes over the connectivity; *changed tells whether it is another than before.
+knResult knTakeCcdMesh(knCcdStep* step, bool* changed);
+knResult knFindFans(knCcdStep* step);
+
+// bvh_ccd_tree.c
+knResult knBuildCcdTree(knCcdStep* step);
+knResult knFillCcdLeaves(knCcdStep* step); // after the tree or the connectivity has changed
+void knRefitCcdTree(knCcdStep* step);
+double knCcdTreeSize(const knCcdStep* step);
+
+// bvh_ccd_pair.c: elementary tests of lanes that the filter left, and of pairs by number.
+void knMeetEdgeLanes(const knCcdEdges* a, int i, const knCcdEdges* b, int k, knCcdSink* sink);
+void knMeetFaceLanes(const knCcdVertices* a, int i, const knCcdFaces* b, int k, knCcdSink* sink);
+void knMeetByNumber(const knCcdStep* step, knCcdKind kind, uint32_t a, uint32_t b, knCcdSink* sink);
+
+// By key; returns the half that has them.
+const knCcdFound* knSortFound(knCcdFound* found, knCcdFound* other, size_t count);

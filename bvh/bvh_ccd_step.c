@@ -3,352 +3,296 @@
 
 #include <math.h>
 
-// A whole step: a hierarchy over the swept boxes of the edges, met with itself, and hierarchies
-// over vertices and faces, met with each other. As every feature stands in one leaf, each
-// elementary test is made once, orphans included.
+// A whole step: what the connectivity gives is brought up to date, the hierarchy is fitted to both
+// ends of the step and met with itself. The work is cut into the same tasks whatever the number of
+// workers, each of them writes to a list of its own, and sorting makes one answer of these.
 
-#define LEAF_SIZE 4
+#define TASK_COUNT  256  // at least, where the tree is large enough
+#define FIRST_FOUND 4096 // room for contacts of each worker to begin with
+#define GROWTH      1.5  // of all boxes together, after which the tree is built anew
 
-typedef struct SweptBox
+static void MeetLeaves(const knCcdStep* s, const knCcdLeaf* a, const knCcdLeaf* b, knCcdSink* sink)
 {
-    float lower[3], upper[3];
-} SweptBox;
-
-// Halves of halves: node n has the children 2 n + 1 and 2 n + 2, and its items follow from n.
-typedef struct FeatureTree
-{
-    knBuildItem* items;
-    SweptBox* boxes; // of the features
-    SweptBox* nodes;
-    size_t itemCapacity, boxCapacity, nodeCapacity;
-    uint32_t count;
-} FeatureTree;
-
-typedef struct Range
-{
-    uint32_t node, begin, end;
-} Range;
-
-struct knCcdStep
-{
-    knAllocator allocator;
-    knCcdStepDef def;
-    knEdge* edges;
-    size_t edgeCount, edgeCapacity;
-    uint64_t* keys;
-    size_t keyCapacity;
-    FeatureTree trees[3]; // vertices, edges, faces
-    knCcdContact* contacts;
-    size_t contactCount, contactCapacity;
-    knCcdFunnel funnel;
-    knResult result;
-};
-
-static Range Left(Range r)
-{
-    return (Range){2 * r.node + 1, r.begin, r.begin + (r.end - r.begin) / 2};
-}
-
-static Range Right(Range r)
-{
-    return (Range){2 * r.node + 2, r.begin + (r.end - r.begin) / 2, r.end};
-}
-
-static bool Overlap(const SweptBox* a, const SweptBox* b)
-{
-    return a->lower[0] <= b->upper[0] && b->lower[0] <= a->upper[0] && a->lower[1] <= b->upper[1] &&
-           b->lower[1] <= a->upper[1] && a->lower[2] <= b->upper[2] && b->lower[2] <= a->upper[2];
-}
-
-static SweptBox EmptyBox(void)
-{
-    return (SweptBox){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
-}
-
-static void AddPoint(SweptBox* box, knVec3 p)
-{
-    float c[3] = {p.x, p.y, p.z};
-    for (int k = 0; k < 3; ++k)
+    for (uint32_t i = 0; i < a->edgeBlocks; ++i)
     {
-        box->lower[k] = c[k] < box->lower[k] ? c[k] : box->lower[k];
-        box->upper[k] = c[k] > box->upper[k] ? c[k] : box->upper[k];
-    }
-}
-
-// Grown by more than the separation; empty when a coordinate is not finite.
-static SweptBox BoxOf(const knCcdStepDef* def, const uint32_t* vertices, int count)
-{
-    SweptBox box = EmptyBox();
-    float pad = def->separation > 0.0 ? nextafterf((float)def->separation, INFINITY) : 0.0f;
-    for (int i = 0; i < count; ++i)
-    {
-        knVec3 p = def->start[vertices[i]], q = def->end[vertices[i]];
-        if (!knIsFinite(p) || !knIsFinite(q))
+        for (uint32_t k = a == b ? i : 0; k < b->edgeBlocks; ++k)
         {
-            return EmptyBox();
-        }
-        AddPoint(&box, p);
-        AddPoint(&box, q);
-    }
-    for (int k = 0; k < 3 && pad > 0.0f; ++k)
-    {
-        box.lower[k] = nextafterf(box.lower[k] - pad, -INFINITY);
-        box.upper[k] = nextafterf(box.upper[k] + pad, INFINITY);
-    }
-    return box;
-}
-
-static void JoinBox(SweptBox* box, const SweptBox* other)
-{
-    for (int k = 0; k < 3; ++k)
-    {
-        box->lower[k] = fminf(box->lower[k], other->lower[k]);
-        box->upper[k] = fmaxf(box->upper[k], other->upper[k]);
-    }
-}
-
-static void BuildBelow(FeatureTree* t, Range r)
-{
-    SweptBox* box = &t->nodes[r.node];
-    *box = EmptyBox();
-    if (r.end - r.begin <= LEAF_SIZE)
-    {
-        for (uint32_t i = r.begin; i < r.end; ++i)
-        {
-            JoinBox(box, &t->boxes[t->items[i].triangle]);
-        }
-        return;
-    }
-    Range left = Left(r), right = Right(r);
-    knSelectItems(t->items, r.begin, r.end, left.end, knLongestAxis(t->items, r.begin, r.end));
-    BuildBelow(t, left);
-    BuildBelow(t, right);
-    *box = t->nodes[left.node];
-    JoinBox(box, &t->nodes[right.node]);
-}
-
-static knResult ReserveTree(knCcdStep* s, FeatureTree* t, uint32_t count)
-{
-    size_t nodes = 1;
-    for (uint32_t c = count; c > LEAF_SIZE; c = (c + 1) / 2)
-    {
-        nodes = 2 * nodes + 1;
-    }
-    t->count = count;
-    knResult result =
-        knGrow(&s->allocator, (void**)&t->items, &t->itemCapacity, count + 1, sizeof *t->items);
-    result = result == kn_success ? knGrow(&s->allocator, (void**)&t->boxes, &t->boxCapacity,
-                                           count + 1, sizeof *t->boxes)
-                                  : result;
-    return result == kn_success
-               ? knGrow(&s->allocator, (void**)&t->nodes, &t->nodeCapacity, nodes, sizeof *t->nodes)
-               : result;
-}
-
-static knResult BuildTree(knCcdStep* s, int kind, uint32_t count)
-{
-    FeatureTree* t = &s->trees[kind];
-    knResult result = ReserveTree(s, t, count);
-    if (result != kn_success)
-    {
-        return result;
-    }
-    for (uint32_t i = 0; i < count; ++i)
-    {
-        const uint32_t* v = kind == 0 ? &i : (kind == 1 ? s->edges[i].v : s->def.triangles[i].v);
-        SweptBox box = BoxOf(&s->def, v, kind + 1);
-        t->boxes[i] = box;
-        t->items[i].triangle = i;
-        for (int k = 0; k < 3; ++k)
-        {
-            float center = 0.5f * box.lower[k] + 0.5f * box.upper[k];
-            t->items[i].center[k] = isfinite(center) ? center : 0.0f;
+            s->kernels->meetEdges(&s->edgeBlocks[a->edges + i], &s->edgeBlocks[b->edges + k], sink);
         }
     }
-    BuildBelow(t, (Range){0, 0, count});
-    return kn_success;
-}
-
-static void SetCorner(knCcdCorners* c, int i, const knVec3* a, const knVec3* b)
-{
-    c->start[i][0] = (double)a[0].x - (double)b[0].x;
-    c->start[i][1] = (double)a[0].y - (double)b[0].y;
-    c->start[i][2] = (double)a[0].z - (double)b[0].z;
-    c->end[i][0] = (double)a[1].x - (double)b[1].x;
-    c->end[i][1] = (double)a[1].y - (double)b[1].y;
-    c->end[i][2] = (double)a[1].z - (double)b[1].z;
-}
-
-static void Meet(knCcdStep* s, knCcdKind kind, uint32_t a, uint32_t b)
-{
-    const uint32_t* aVertices = kind == kn_ccdEdgeEdge ? s->edges[a].v : &a;
-    const uint32_t* bVertices = kind == kn_ccdEdgeEdge ? s->edges[b].v : s->def.triangles[b].v;
-    int aCount = kind == kn_ccdEdgeEdge ? 2 : 1, bCount = kind == kn_ccdEdgeEdge ? 2 : 3;
-    knCcdCorners c;
-    c.separation = s->def.separation;
-    c.slack = 0.0;
-    c.sabotage = 0;
-    c.count = (uint32_t)(aCount * bCount);
-    for (int i = 0; i < (int)c.count; ++i)
+    for (int turn = 0; turn < (a == b ? 1 : 2); ++turn)
     {
-        uint32_t v = aVertices[i % aCount], w = bVertices[i / aCount];
-        if (v == w)
+        const knCcdLeaf *v = turn ? b : a, *f = turn ? a : b;
+        for (uint32_t i = 0; i < v->vertexBlocks; ++i)
         {
-            return;
-        }
-        knVec3 p[2] = {s->def.start[v], s->def.end[v]}, q[2] = {s->def.start[w], s->def.end[w]};
-        SetCorner(&c, i, p, q);
-    }
-    *(kind == kn_ccdEdgeEdge ? &s->funnel.edgeTests : &s->funnel.faceTests) += 1;
-    knCcdAnswer answer = knMeetCorners(&c, 1.0);
-    s->funnel.steps += answer.stepCount;
-    s->funnel.cappedTests += answer.isCapped;
-    if (!answer.isContact)
-    {
-        return;
-    }
-    knResult result = knGrow(&s->allocator, (void**)&s->contacts, &s->contactCapacity,
-                             s->contactCount + 1, sizeof *s->contacts);
-    if (result != kn_success)
-    {
-        s->result = result;
-        return;
-    }
-    s->contacts[s->contactCount++] = (knCcdContact){kind, a, b, answer.time};
-}
-
-static void MeetLeaves(knCcdStep* s, knCcdKind kind, Range a, Range b)
-{
-    const FeatureTree* left = &s->trees[kind == kn_ccdEdgeEdge ? 1 : 0];
-    const FeatureTree* right = &s->trees[kind == kn_ccdEdgeEdge ? 1 : 2];
-    bool isSame = kind == kn_ccdEdgeEdge && a.node == b.node;
-    for (uint32_t i = a.begin; i < a.end; ++i)
-    {
-        for (uint32_t k = isSame ? i + 1 : b.begin; k < b.end; ++k)
-        {
-            uint32_t x = left->items[i].triangle, y = right->items[k].triangle;
-            if (Overlap(&left->boxes[x], &right->boxes[y]) && s->result == kn_success)
+            for (uint32_t k = 0; k < f->faceBlocks; ++k)
             {
-                bool isTurned = kind == kn_ccdEdgeEdge && x > y;
-                Meet(s, kind, isTurned ? y : x, isTurned ? x : y);
+                s->kernels->meetFaces(&s->vertexBlocks[v->vertices + i],
+                                      &s->faceBlocks[f->faces + k], sink);
             }
         }
     }
 }
 
-// The depth is that of the halves, some 26 at most for each tree.
-static void MeetNodes(knCcdStep* s, knCcdKind kind, Range a, Range b)
+// Appends what the pair leads to, at most four.
+static void Expand(knCcdStep* s, knCcdPair p, knCcdPair* out, uint32_t* count, knCcdSink* sink)
 {
-    const FeatureTree* left = &s->trees[kind == kn_ccdEdgeEdge ? 1 : 0];
-    const FeatureTree* right = &s->trees[kind == kn_ccdEdgeEdge ? 1 : 2];
-    bool aLeaf = a.end - a.begin <= LEAF_SIZE, bLeaf = b.end - b.begin <= LEAF_SIZE;
-    s->funnel.nodeTests += 1;
-    if (!Overlap(&left->nodes[a.node], &right->nodes[b.node]))
+    if (p.a == p.b)
     {
+        uint32_t child = s->links[p.a].child;
+        sink->funnel.nodeTests += 1;
+        if (knCcdBoxesMeet(&s->boxes[child], &s->boxes[child + 1]))
+        {
+            out[(*count)++] = (knCcdPair){child, child + 1};
+        }
+        out[(*count)++] = (knCcdPair){child + 1, child + 1};
+        out[(*count)++] = (knCcdPair){child, child};
         return;
     }
-    if (aLeaf && bLeaf)
+    bool aLeaf = s->links[p.a].count != 0, bLeaf = s->links[p.b].count != 0;
+    uint32_t a = aLeaf ? p.a : s->links[p.a].child, b = bLeaf ? p.b : s->links[p.b].child;
+    for (uint32_t i = a; i <= (aLeaf ? a : a + 1); ++i)
     {
-        MeetLeaves(s, kind, a, b);
+        for (uint32_t k = b; k <= (bLeaf ? b : b + 1); ++k)
+        {
+            sink->funnel.nodeTests += 1;
+            if (knCcdBoxesMeet(&s->boxes[i], &s->boxes[k]))
+            {
+                out[(*count)++] = (knCcdPair){i, k};
+            }
+        }
     }
-    else if (kind == kn_ccdEdgeEdge && a.node == b.node)
+}
+
+static void RunPair(knCcdStep* s, knCcdPair p, knCcdPair* stack, uint32_t* count, knCcdSink* sink)
+{
+    const knCcdLink *a = &s->links[p.a], *b = &s->links[p.b];
+    if (a->count != 0 && b->count != 0)
     {
-        MeetNodes(s, kind, Left(a), Left(a));
-        MeetNodes(s, kind, Left(a), Right(a));
-        MeetNodes(s, kind, Right(a), Right(a));
-    }
-    else if (bLeaf || (!aLeaf && a.end - a.begin >= b.end - b.begin))
-    {
-        MeetNodes(s, kind, Left(a), b);
-        MeetNodes(s, kind, Right(a), b);
+        MeetLeaves(s, &s->leaves[a->child], &s->leaves[b->child], sink);
     }
     else
     {
-        MeetNodes(s, kind, a, Left(b));
-        MeetNodes(s, kind, a, Right(b));
+        Expand(s, p, stack, count, sink);
     }
 }
 
-static int CompareKeys(const void* a, const void* b)
+static void RunTasks(int begin, int end, int worker, void* context)
 {
-    uint64_t x = *(const uint64_t*)a, y = *(const uint64_t*)b;
-    return (x > y) - (x < y);
+    knCcdStep* s = context;
+    knCcdPair* stack = s->stacks + (size_t)worker * s->stackSize;
+    knCcdSink* sink = &s->sinks[worker];
+    uint32_t mode = knBeginExact();
+    for (int task = begin; task < end; ++task)
+    {
+        uint32_t count = 1;
+        stack[0] = s->tasks[task];
+        while (count > 0)
+        {
+            knCcdPair p = stack[--count];
+            RunPair(s, p, stack, &count, sink);
+        }
+    }
+    knEndExact(mode);
 }
 
-static int CompareContacts(const void* a, const void* b)
+// Splits the first pairs further until there are enough tasks; leaf pairs stay as they are.
+static void SplitTasks(knCcdStep* s)
 {
-    const knCcdContact *x = a, *y = b;
-    int kind = (x->kind == kn_ccdVertexFace) - (y->kind == kn_ccdVertexFace);
-    int first = (x->a > y->a) - (x->a < y->a), second = (x->b > y->b) - (x->b < y->b);
-    return kind != 0 ? kind : (first != 0 ? first : second);
+    knCcdPair* next = s->tasks + s->taskCapacity / 2;
+    s->tasks[0] = (knCcdPair){0, 0};
+    s->taskCount = s->leafCount > 0;
+    bool hasSplit = true;
+    while (hasSplit && s->taskCount > 0 && s->taskCount < TASK_COUNT)
+    {
+        uint32_t count = 0;
+        hasSplit = false;
+        for (uint32_t i = 0; i < s->taskCount; ++i)
+        {
+            knCcdPair p = s->tasks[i];
+            if (s->links[p.a].count != 0 && s->links[p.b].count != 0)
+            {
+                next[count++] = p;
+            }
+            else
+            {
+                Expand(s, p, next, &count, &s->sinks[0]);
+                hasSplit = true;
+            }
+        }
+        memcpy(s->tasks, next, count * sizeof *next);
+        s->taskCount = count;
+    }
 }
 
-static knResult FindEdges(knCcdStep* s)
+static void ResetSinks(knCcdStep* s, int workers)
 {
-    size_t most = 3 * (size_t)s->def.triangleCount, count = 0;
-    knResult result =
-        knGrow(&s->allocator, (void**)&s->keys, &s->keyCapacity, most + 1, sizeof *s->keys);
-    result = result == kn_success ? knGrow(&s->allocator, (void**)&s->edges, &s->edgeCapacity,
-                                           most + 1, sizeof *s->edges)
+    for (int i = 0; i < workers; ++i)
+    {
+        knCcdSink* sink = &s->sinks[i];
+        sink->count = 0;
+        memset(&sink->funnel, 0, sizeof sink->funnel);
+        sink->until = 1.0;
+        sink->separation = s->def.separation;
+        sink->margin =
+            s->def.separation > 0.0 ? nextafterf((float)s->def.separation, INFINITY) : 0.0f;
+        sink->solver = s->def.solver;
+        sink->sabotage = s->sabotage;
+        sink->firstOnly = s->def.firstOnly;
+    }
+}
+
+static knResult ReserveRun(knCcdStep* s, int workers)
+{
+    s->stackSize = 8 * (size_t)s->height + 16;
+    knResult result = knGrow(&s->allocator, (void**)&s->stacks, &s->stackCapacity,
+                             s->stackSize * (size_t)workers, sizeof *s->stacks);
+    return result == kn_success ? knGrow(&s->allocator, (void**)&s->tasks, &s->taskCapacity,
+                                         8 * TASK_COUNT, sizeof *s->tasks)
+                                : result;
+}
+
+static knResult ReserveSinks(knCcdStep* s, int workers, size_t count)
+{
+    knResult result = kn_success;
+    for (int i = 0; i < workers && result == kn_success; ++i)
+    {
+        knCcdSink* sink = &s->sinks[i];
+        result = knGrow(&s->allocator, (void**)&sink->found, &sink->capacity, count,
+                        sizeof *sink->found);
+    }
+    return result;
+}
+
+static void AddFunnel(knCcdFunnel* sum, const knCcdFunnel* f)
+{
+    sum->nodeTests += f->nodeTests;
+    sum->culledNodes += f->culledNodes;
+    sum->contourTests += f->contourTests;
+    sum->edgeTests += f->edgeTests;
+    sum->faceTests += f->faceTests;
+    sum->exactTests += f->exactTests;
+    sum->orphanTests += f->orphanTests;
+    sum->steps += f->steps;
+    sum->cappedTests += f->cappedTests;
+}
+
+static void SetContacts(knCcdStep* s, const knCcdFound* found, size_t count)
+{
+    const uint64_t mask = ((uint64_t)1 << KN_CCD_FEATURE_BITS) - 1;
+    s->contactCount = 0;
+    for (size_t i = 0; i < count; ++i)
+    {
+        if (i > 0 && found[i].key == found[i - 1].key)
+        {
+            continue; // the paper's base makes tests twice
+        }
+        bool isFace = found[i].key >> (2 * KN_CCD_FEATURE_BITS) != 0;
+        s->contacts[s->contactCount++] =
+            (knCcdContact){isFace ? kn_ccdVertexFace : kn_ccdEdgeEdge,
+                           (uint32_t)(found[i].key >> KN_CCD_FEATURE_BITS & mask),
+                           (uint32_t)(found[i].key & mask), found[i].time};
+    }
+}
+
+static knResult Finish(knCcdStep* s, int workers, size_t count)
+{
+    knResult result = knGrow(&s->allocator, (void**)&s->found, &s->foundCapacity, 2 * count + 2,
+                             sizeof *s->found);
+    result = result == kn_success ? knGrow(&s->allocator, (void**)&s->contacts, &s->contactCapacity,
+                                           count + 1, sizeof *s->contacts)
                                   : result;
     if (result != kn_success)
     {
         return result;
     }
-    for (size_t i = 0; i < most; ++i)
+    count = 0;
+    for (int i = 0; i < workers; ++i)
     {
-        const uint32_t* v = s->def.triangles[i / 3].v;
-        uint64_t a = v[i % 3], b = v[(i + 1) % 3];
-        if (a != b)
+        knCcdSink* sink = &s->sinks[i];
+        if (sink->count > 0)
         {
-            s->keys[count++] = a > b ? a << 32 | b : b << 32 | a;
+            memcpy(s->found + count, sink->found, sink->count * sizeof *s->found);
         }
+        count += sink->count;
+        AddFunnel(&s->funnel, &sink->funnel);
     }
-    qsort(s->keys, count, sizeof *s->keys, CompareKeys);
-    for (size_t i = 0; i < count; ++i)
-    {
-        if (i == 0 || s->keys[i] != s->keys[i - 1])
-        {
-            s->edges[s->edgeCount++] =
-                (knEdge){{(uint32_t)s->keys[i], (uint32_t)(s->keys[i] >> 32)}};
-        }
-    }
+    SetContacts(s, knSortFound(s->found, s->found + s->foundCapacity / 2, count), count);
     return kn_success;
 }
 
-static knResult RunStep(knCcdStep* s)
+// What does not fit is counted, and the run is done again with room for all: memory is asked for
+// on the calling thread only.
+static knResult Traverse(knCcdStep* s)
 {
-    knResult result = FindEdges(s);
-    uint32_t counts[3] = {s->def.vertexCount, (uint32_t)s->edgeCount, s->def.triangleCount};
-    for (int kind = 0; kind < 3 && result == kn_success; ++kind)
+    knTaskHooks serial = knSerialTasks();
+    const knTaskHooks* hooks = s->def.tasks ? s->def.tasks : &serial;
+    int workers = hooks->workerCount;
+    knResult result = ReserveRun(s, workers);
+    size_t most = FIRST_FOUND + 2 * (size_t)s->triangleCount, count = 0;
+    for (bool fits = false; !fits && result == kn_success;)
     {
-        result = BuildTree(s, kind, counts[kind]);
+        result = ReserveSinks(s, workers, most);
+        if (result != kn_success)
+        {
+            break;
+        }
+        ResetSinks(s, workers);
+        SplitTasks(s);
+        knParallelFor(hooks, (int)s->taskCount, 1, RunTasks, s);
+        fits = true;
+        count = 0;
+        for (int i = 0; i < workers; ++i)
+        {
+            count += s->sinks[i].count;
+            fits = fits && s->sinks[i].count <= s->sinks[i].capacity;
+        }
+        most = count;
     }
+    return result == kn_success ? Finish(s, workers, count) : result;
+}
+
+// The tree stays while the number of triangles does and its boxes have not grown too much.
+static knResult Update(knCcdStep* s)
+{
+    bool changed = false;
+    uint32_t triangleCount = s->triangleCount, vertexCount = s->vertexCount;
+    knResult result = knTakeCcdMesh(s, &changed);
     if (result != kn_success)
     {
         return result;
     }
-    Range edges = {0, 0, counts[1]};
-    MeetNodes(s, kn_ccdEdgeEdge, edges, edges);
-    MeetNodes(s, kn_ccdVertexFace, (Range){0, 0, counts[0]}, (Range){0, 0, counts[2]});
-    if (s->contactCount > 0)
+    bool isOther = changed && (triangleCount != s->triangleCount || vertexCount != s->vertexCount);
+    bool isBuilt = !s->hasTree || isOther || s->def.rebuild;
+    for (bool isDone = false; !isDone && result == kn_success;)
     {
-        qsort(s->contacts, s->contactCount, sizeof *s->contacts, CompareContacts);
+        result = isBuilt ? knBuildCcdTree(s) : kn_success;
+        if (result == kn_success && (isBuilt || changed))
+        {
+            s->hasTree = false;
+            result = knFillCcdLeaves(s);
+            s->hasTree = result == kn_success;
+        }
+        if (result != kn_success)
+        {
+            break;
+        }
+        knRefitCcdTree(s);
+        double size = knCcdTreeSize(s);
+        s->builtSize = isBuilt ? size : s->builtSize;
+        isDone = isBuilt || size <= GROWTH * s->builtSize;
+        isBuilt = true;
     }
-    return s->result;
+    return result;
 }
 
-static knResult CheckDef(const knCcdStepDef* def)
+static knResult CheckArrays(const knCcdStepDef* def)
 {
     if (!def || def->size != sizeof *def || (def->vertexCount > 0 && (!def->start || !def->end)) ||
         (def->triangleCount > 0 && !def->triangles))
     {
         return knFail(kn_errorArgument, "a step needs positions at both ends and triangles, in a "
                                         "definition from knDefaultCcdStepDef");
-    }
-    if (!isfinite(def->separation) || def->separation < 0.0)
-    {
-        return knFail(kn_errorArgument, "the separation must be finite and not negative");
     }
     if (def->triangleCount > KN_MAX_MESH_SIZE || def->vertexCount > KN_MAX_MESH_SIZE)
     {
@@ -364,16 +308,94 @@ static knResult CheckDef(const knCcdStepDef* def)
     return kn_success;
 }
 
+static knResult CheckDef(const knCcdStepDef* def)
+{
+    knResult result = CheckArrays(def);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    if (!isfinite(def->separation) || def->separation < 0.0 || def->separation > 1e38)
+    {
+        return knFail(kn_errorArgument, "the separation must be finite and not negative");
+    }
+    if ((unsigned)def->solver >= kn_ccdSolverCount || (unsigned)def->method >= kn_ccdMethodCount ||
+        (unsigned)def->culling >= kn_ccdCullingCount || (unsigned)def->tree >= kn_ccdTreeCount ||
+        (unsigned)def->instructions >= kn_instructionsCount)
+    {
+        return knFail(kn_errorArgument,
+                      "solver %d, method %d, culling %d, tree %d or instructions %d is none that "
+                      "there is",
+                      (int)def->solver, (int)def->method, (int)def->culling, (int)def->tree,
+                      (int)def->instructions);
+    }
+    result = knCheckTaskHooks(def->tasks);
+    if (result == kn_success && def->tasks && def->tasks->workerCount > KN_MAX_WORKERS)
+    {
+        result = knFail(kn_errorLimit, "%d workers; at most %d", def->tasks->workerCount,
+                        KN_MAX_WORKERS);
+    }
+    return result;
+}
+
+// Null when this machine has not what was asked for.
+static const knCcdKernels* ChooseKernels(knInstructionSet set)
+{
+    const knCcdKernels* best = &knScalarCcdKernels;
+#if defined(__SSE2__)
+    bool hasAvx2 = __builtin_cpu_supports("avx2");
+    best = hasAvx2 ? &knAvx2CcdKernels : &knSseCcdKernels;
+    if (set == kn_instructionsSse)
+    {
+        return &knSseCcdKernels;
+    }
+    if (set == kn_instructionsAvx2)
+    {
+        return hasAvx2 ? &knAvx2CcdKernels : NULL;
+    }
+#else
+    if (set == kn_instructionsSse || set == kn_instructionsAvx2)
+    {
+        return NULL;
+    }
+#endif
+    return set == kn_instructionsScalar ? &knScalarCcdKernels : best;
+}
+
 knCcdStepDef knDefaultCcdStepDef(void)
 {
     return (knCcdStepDef){.size = sizeof(knCcdStepDef)};
 }
 
-knResult knRunCcdStep(knCcdStep** step, const knCcdStepDef* def, const knAllocator* allocator)
+knResult knCcdStep_Run(knCcdStep* s, const knCcdStepDef* def)
+{
+    knResult result = s ? CheckDef(def) : knFail(kn_errorArgument, "there is no step to run");
+    if (result != kn_success)
+    {
+        return result;
+    }
+    s->contactCount = 0;
+    memset(&s->funnel, 0, sizeof s->funnel);
+    s->kernels = ChooseKernels(def->instructions);
+    if (!s->kernels)
+    {
+        return knFail(kn_errorArgument, "this processor lacks the instructions asked for; use "
+                                        "kn_instructionsBest");
+    }
+    s->def = *def;
+    s->runCount += 1;
+    uint32_t mode = knBeginExact();
+    result = Update(s);
+    result = result == kn_success ? Traverse(s) : result;
+    knEndExact(mode);
+    s->contactCount = result == kn_success ? s->contactCount : 0;
+    return result;
+}
+
+knResult knCreateCcdStep(knCcdStep** step, const knAllocator* allocator)
 {
     knResult result = step ? knCheckAllocator(allocator)
                            : knFail(kn_errorArgument, "a step needs a place for its pointer");
-    result = result == kn_success ? CheckDef(def) : result;
     if (result != kn_success)
     {
         return result;
@@ -386,17 +408,29 @@ knResult knRunCcdStep(knCcdStep** step, const knCcdStepDef* def, const knAllocat
     }
     memset(s, 0, sizeof *s);
     s->allocator = a;
-    s->def = *def;
-    uint32_t mode = knBeginExact();
-    result = RunStep(s);
-    knEndExact(mode);
-    if (result != kn_success)
-    {
-        knDestroyCcdStep(s);
-        return result;
-    }
     *step = s;
     return kn_success;
+}
+
+#define RELEASE(array, capacity) knRelease(&a, s->array, s->capacity, sizeof *s->array)
+
+static void ReleaseTree(knCcdStep* s, knAllocator a)
+{
+    RELEASE(items, itemCapacity);
+    RELEASE(boxes, boxCapacity);
+    RELEASE(links, linkCapacity);
+    RELEASE(dops, dopCapacity);
+    RELEASE(leaves, leafCapacity);
+    RELEASE(leafNodes, leafNodeCapacity);
+    RELEASE(owners, ownerCapacity);
+    RELEASE(triangleLeaves, triangleLeafCapacity);
+    RELEASE(vertexBlocks, vertexBlockCapacity);
+    RELEASE(edgeBlocks, edgeBlockCapacity);
+    RELEASE(faceBlocks, faceBlockCapacity);
+    RELEASE(contours, contourCapacity);
+    RELEASE(halfEdges, halfEdgeCapacity);
+    RELEASE(normals, normalCapacity);
+    RELEASE(orphanLists, orphanListCapacity);
 }
 
 void knDestroyCcdStep(knCcdStep* s)
@@ -406,16 +440,24 @@ void knDestroyCcdStep(knCcdStep* s)
         return;
     }
     knAllocator a = s->allocator;
-    for (int i = 0; i < 3; ++i)
+    ReleaseTree(s, a);
+    for (int i = 0; i < KN_MAX_WORKERS; ++i)
     {
-        FeatureTree* t = &s->trees[i];
-        knRelease(&a, t->items, t->itemCapacity, sizeof *t->items);
-        knRelease(&a, t->boxes, t->boxCapacity, sizeof *t->boxes);
-        knRelease(&a, t->nodes, t->nodeCapacity, sizeof *t->nodes);
+        RELEASE(sinks[i].found, sinks[i].capacity);
+        RELEASE(sinks[i].log, sinks[i].logCapacity);
     }
-    knRelease(&a, s->edges, s->edgeCapacity, sizeof *s->edges);
-    knRelease(&a, s->keys, s->keyCapacity, sizeof *s->keys);
-    knRelease(&a, s->contacts, s->contactCapacity, sizeof *s->contacts);
+    RELEASE(triangles, triangleCapacity);
+    RELEASE(edges, edgeCapacity);
+    RELEASE(triangleEdges, triangleEdgeCapacity);
+    RELEASE(scratch, scratchCapacity);
+    RELEASE(fanStarts, fanStartCapacity);
+    RELEASE(fans, fanCapacity);
+    RELEASE(orphans, orphanCapacity);
+    RELEASE(marks, markCapacity);
+    RELEASE(stacks, stackCapacity);
+    RELEASE(tasks, taskCapacity);
+    RELEASE(found, foundCapacity);
+    RELEASE(contacts, contactCapacity);
     knRelease(&a, s, 1, sizeof *s);
 }
 

@@ -13,6 +13,9 @@
 #define FLOOR   0x1p-1060 // more than all that underflow can take from it
 #define NO_TIME 0x1p-500  // shorter times are not told from 0
 
+#define ADVANCES 8    // from zero to zero of the volume
+#define AT_ZERO  1e-8 // a time that holds the zero
+
 typedef struct Interval
 {
     double begin, end;
@@ -270,35 +273,84 @@ static void SplitLeft(Search* s, Interval i, bool isFree, double upper)
     }
 }
 
-knCcdAnswer knMeetCorners(const knCcdCorners* c, double until)
+static bool FindFree(const knCcdCorners* c, double t, double* lower, double* upper)
 {
-    knCcdAnswer answer = {.time = 1.0};
+    double d[3];
+    // a direction that does not even prove its own time free brings nothing
+    return FindDirection(c, t, d) && FreeTimes(c, d, lower, upper) && *lower <= t && *upper >= t;
+}
+
+static void SetContact(knCcdAnswer* answer, double time)
+{
+    answer->isContact = true;
+    answer->isAtStart = time == 0.0;
+    answer->time = time;
+}
+
+// From one zero of the volume to the next, as at no other time there is a contact. Returns the time
+// from which on nothing is known; at a contact the answer has it.
+static double AdvanceByVolume(const knCcdCorners* c, double until, knCcdAnswer* answer)
+{
+    knCcdVolume volume = knFindCcdVolume(c);
+    double begin = 0.0;
+    for (int i = 0; i < ADVANCES && begin < until; ++i)
+    {
+        double next = knVolumeFreeUntil(&volume, begin, until), lower, upper;
+        bool isStuck = next <= begin;
+        begin = next;
+        if (begin >= until)
+        {
+            break;
+        }
+        double end = begin + AT_ZERO < until ? begin + AT_ZERO : until;
+        answer->stepCount += 1;
+        bool isFree = FindFree(c, 0.5 * (begin + end), &lower, &upper);
+        if (!isFree || lower > begin || upper < end)
+        {
+            // a volume that is zero for long says nothing of where a contact is
+            isStuck ? (void)0 : SetContact(answer, begin);
+            return begin;
+        }
+        begin = upper < until ? upper : until;
+    }
+    return begin;
+}
+
+static void RunSearch(const knCcdCorners* c, double begin, double until, knCcdAnswer* answer)
+{
     Search s;
     s.count = 0;
-    Push(&s, 0.0, until, false);
+    Push(&s, begin, until, false);
     while (s.count > 0)
     {
         Interval i = s.stack[--s.count];
-        double d[3], lower = 0.0, upper = 0.0;
+        double lower = 0.0, upper = 0.0;
         double t = i.isLeft ? i.begin : 0.5 * (i.begin + i.end);
-        answer.stepCount += 1;
-        // a direction that does not even prove its own time free brings nothing
-        bool isFree =
-            FindDirection(c, t, d) && FreeTimes(c, d, &lower, &upper) && lower <= t && upper >= t;
+        answer->stepCount += 1;
+        bool isFree = FindFree(c, t, &lower, &upper);
         bool isShort = i.end - i.begin <= KN_CCD_TOLERANCE;
         bool isDone = isFree && lower <= i.begin && upper >= i.end;
-        answer.isCapped = answer.stepCount >= KN_CCD_STEPS && !isDone;
-        if (answer.isCapped || (isShort && !isDone))
+        answer->isCapped = answer->stepCount >= KN_CCD_STEPS && !isDone;
+        if (answer->isCapped || (isShort && !isDone))
         {
-            answer.isContact = true;
-            answer.isAtStart = i.begin == 0.0;
-            answer.time = i.begin;
-            return answer;
+            SetContact(answer, i.begin);
+            return;
         }
         if (!isDone)
         {
             i.isLeft ? SplitLeft(&s, i, isFree, upper) : SplitMiddle(&s, i, isFree, lower, upper);
         }
+    }
+}
+
+knCcdAnswer knMeetCorners(const knCcdCorners* c, double until)
+{
+    knCcdAnswer answer = {.time = 1.0};
+    bool isExact = !(c->separation > 0.0) && !(c->slack > 0.0);
+    double begin = isExact ? AdvanceByVolume(c, until, &answer) : 0.0;
+    if (!answer.isContact && (begin < until || !isExact))
+    {
+        RunSearch(c, begin, until, &answer);
     }
     return answer;
 }

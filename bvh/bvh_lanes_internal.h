@@ -44,6 +44,11 @@ static inline Lanes Mul8(Lanes a, Lanes b)
     return _mm256_mul_ps(a, b);
 }
 
+static inline Lanes Div8(Lanes a, Lanes b)
+{
+    return _mm256_div_ps(a, b);
+}
+
 // a < b ? a : b
 static inline Lanes Min8(Lanes a, Lanes b)
 {
@@ -143,6 +148,11 @@ static inline Lanes Sub8(Lanes a, Lanes b)
 static inline Lanes Mul8(Lanes a, Lanes b)
 {
     return (Lanes){_mm_mul_ps(a.low, b.low), _mm_mul_ps(a.high, b.high)};
+}
+
+static inline Lanes Div8(Lanes a, Lanes b)
+{
+    return (Lanes){_mm_div_ps(a.low, b.low), _mm_div_ps(a.high, b.high)};
 }
 
 static inline Lanes Min8(Lanes a, Lanes b)
@@ -273,6 +283,11 @@ static inline Lanes Sub8(Lanes a, Lanes b)
 static inline Lanes Mul8(Lanes a, Lanes b)
 {
     KN_EACH_LANE(a.f[i] * b.f[i]);
+}
+
+static inline Lanes Div8(Lanes a, Lanes b)
+{
+    KN_EACH_LANE(a.f[i] / b.f[i]);
 }
 
 static inline Lanes Min8(Lanes a, Lanes b)

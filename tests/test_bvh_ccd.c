@@ -215,7 +215,8 @@ static void AStepFindsWhatAllPairsFind(void** state)
         def.triangles = triangles;
         def.triangleCount = TRIANGLES;
         knCcdStep* step = NULL;
-        assert_int_equal(knRunCcdStep(&step, &def, NULL), kn_success);
+        assert_int_equal(knCreateCcdStep(&step, NULL), kn_success);
+        assert_int_equal(knCcdStep_Run(step, &def), kn_success);
         size_t count, edgeCount;
         knCcdStep_Contacts(step, &count);
         const knEdge* edges = knCcdStep_Edges(step, &edgeCount);

@@ -112,7 +112,7 @@ static int RunStep(Steps* steps, const knFrame* from, const knFrame* to, const c
     def.separation = steps->separation;
     knCcdStep* step = NULL;
     double begin = NowMs();
-    if (knRunCcdStep(&step, &def, NULL) != kn_success)
+    if (knCreateCcdStep(&step, NULL) != kn_success || knCcdStep_Run(step, &def) != kn_success)
     {
         return knReportFailure(kn_exitInternal);
     }

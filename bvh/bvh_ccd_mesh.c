@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Zlib
+#include "bvh/bvh_ccd_internal.h"
+
+// The connectivity of a step: edges by number, and triangles around vertices. It is kept as long as
+// the triangles stay the same.
+
+#define GROW(step, array, capacity, count)                                                         \
+    knGrow(&(step)->allocator, (void**)&(step)->array, &(step)->capacity, (count) + 1,             \
+           sizeof *(step)->array)
+
+typedef struct HalfEdgeSort
+{
+    uint32_t* starts;    // per vertex
+    uint32_t *from, *to; // half-edges, 3 triangle + corner
+    const knTriangle* triangles;
+    size_t count;
+    uint32_t vertexCount;
+} HalfEdgeSort;
+
+static uint32_t End(const knTriangle* triangles, uint32_t halfEdge, bool isHigh)
+{
+    const uint32_t* v = triangles[halfEdge / 3].v;
+    uint32_t a = v[halfEdge % 3], b = v[(halfEdge % 3 + 1) % 3];
+    return (a > b) == isHigh ? a : b;
+}
+
+// A stable pass of counting over the lower or higher ends.
+static void SortByEnd(HalfEdgeSort* s, bool isHigh)
+{
+    memset(s->starts, 0, (s->vertexCount + (size_t)1) * sizeof *s->starts);
+    for (size_t i = 0; i < s->count; ++i)
+    {
+        s->starts[End(s->triangles, s->from[i], isHigh) + 1] += 1;
+    }
+    for (uint32_t v = 0; v < s->vertexCount; ++v)
+    {
+        s->starts[v + 1] += s->starts[v];
+    }
+    for (size_t i = 0; i < s->count; ++i)
+    {
+        s->to[s->starts[End(s->triangles, s->from[i], isHigh)]++] = s->from[i];
+    }
+    uint32_t* t = s->from;
+    s->from = s->to;
+    s->to = t;
+}
+
+static void NumberEdges(knCcdStep* s, const HalfEdgeSort* sorted)
+{
+    s->edgeCount = 0;
+    for (size_t i = 0; i < sorted->count; ++i)
+    {
+        uint32_t h = sorted->from[i];
+        knEdge e = {{End(s->triangles, h, false), End(s->triangles, h, true)}};
+        const knEdge* last = s->edgeCount > 0 ? &s->edges[s->edgeCount - 1] : NULL;
+        if (!last || last->v[0] != e.v[0] || last->v[1] != e.v[1])
+        {
+            s->edges[s->edgeCount++] = e;
+        }
+        s->triangleEdges[h] = s->edgeCount - 1;
+    }
+}
+
+static knResult FindEdges(knCcdStep* s)
+{
+    size_t most = 3 * (size_t)s->triangleCount;
+    knResult result = GROW(s, edges, edgeCapacity, most);
+    result = result == kn_success ? GROW(s, triangleEdges, triangleEdgeCapacity, most) : result;
+    result = result == kn_success ? GROW(s, scratch, scratchCapacity, 2 * most + s->vertexCount + 2)
+                                  : result;
+    if (result != kn_success)
+    {
+        return result;
+    }
+    HalfEdgeSort sort = {.starts = s->scratch + 2 * most,
+                         .from = s->scratch,
+                         .to = s->scratch + most,
+                         .triangles = s->triangles,
+                         .vertexCount = s->vertexCount};
+    for (uint32_t h = 0; h < most; ++h)
+    {
+        const uint32_t* v = s->triangles[h / 3].v;
+        s->triangleEdges[h] = KN_NONE;
+        if (v[h % 3] != v[(h % 3 + 1) % 3])
+        {
+            sort.from[sort.count++] = h;
+        }
+    }
+    SortByEnd(&sort, false);
+    SortByEnd(&sort, true);
+    NumberEdges(s, &sort);
+    return kn_success;
+}
+
+knResult knFindFans(knCcdStep* s)
+{
+    size_t most = 3 * (size_t)s->triangleCount;
+    knResult result = GROW(s, fanStarts, fanStartCapacity, s->vertexCount + (size_t)2);
+    result = result == kn_success ? GROW(s, fans, fanCapacity, most) : result;
+    if (result != kn_success)
+    {
+        return result;
+    }
+    // a triangle that names a vertex twice stands in its fan once
+    memset(s->fanStarts, 0, (s->vertexCount + (size_t)2) * sizeof *s->fanStarts);
+    for (int pass = 0; pass < 2; ++pass)
+    {
+        for (uint32_t t = 0; t < s->triangleCount; ++t)
+        {
+            const uint32_t* v = s->triangles[t].v;
+            for (int c = 0; c < 3; ++c)
+            {
+                bool isAgain = (c > 0 && v[c] == v[0]) || (c > 1 && v[c] == v[1]);
+                if (!isAgain && pass == 0)
+                {
+                    s->fanStarts[v[c] + 2] += 1;
+                }
+                else if (!isAgain)
+                {
+                    s->fans[s->fanStarts[v[c] + 1]++] = t;
+                }
+            }
+        }
+        for (uint32_t v = 0; v < s->vertexCount && pass == 0; ++v)
+        {
+            s->fanStarts[v + 2] += s->fanStarts[v + 1];
+        }
+    }
+    return kn_success;
+}
+
+static bool IsSameMesh(const knCcdStep* s)
+{
+    return s->hasMesh && s->triangleCount == s->def.triangleCount &&
+           s->vertexCount == s->def.vertexCount &&
+           (s->triangleCount == 0 ||
+            memcmp(s->triangles, s->def.triangles, s->triangleCount * sizeof *s->triangles) == 0);
+}
+
+knResult knTakeCcdMesh(knCcdStep* s, bool* changed)
+{
+    *changed = !IsSameMesh(s);
+    if (!*changed)
+    {
+        return kn_success;
+    }
+    s->hasMesh = false;
+    knResult result = GROW(s, triangles, triangleCapacity, s->def.triangleCount);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    s->triangleCount = s->def.triangleCount;
+    s->vertexCount = s->def.vertexCount;
+    if (s->triangleCount > 0)
+    {
+        memcpy(s->triangles, s->def.triangles, s->triangleCount * sizeof *s->triangles);
+    }
+    result = FindEdges(s);
+    s->hasMesh = result == kn_success;
+    return result;
+}
