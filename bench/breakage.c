@@ -17,16 +17,11 @@
 #define MAX_TRIES  1000
 
 #ifdef KN_BENCH_TOOLS
-knResult knCookBenchModel(knBenchModel* model, const char* path, uint32_t targetTets,
-                          double maxEdge)
+static knResult Cook(knBenchModel* model, const char* path, const knCookOptions* options)
 {
     knInitPredicates();
-    knCookOptions options = knDefaultCookOptions();
-    options.tet.targetTets = targetTets;
-    options.tet.maxEdge = maxEdge;
-    options.modes.count = 0;
     knCooked cooked;
-    knResult result = knCook(path, &options, NULL, &cooked);
+    knResult result = knCook(path, options, NULL, &cooked);
     if (result != kn_success)
     {
         return result;
@@ -40,6 +35,22 @@ knResult knCookBenchModel(knBenchModel* model, const char* path, uint32_t target
     }
     return result;
 }
+
+knResult knCookBenchModel(knBenchModel* model, const char* path, uint32_t targetTets,
+                          double maxEdge)
+{
+    knCookOptions options = knDefaultCookOptions();
+    options.tet.targetTets = targetTets;
+    options.tet.maxEdge = maxEdge;
+    options.modes.count = 0;
+    return Cook(model, path, &options);
+}
+
+knResult knCookGameModel(knBenchModel* model, const char* path)
+{
+    knCookOptions options = knDefaultCookOptions();
+    return Cook(model, path, &options);
+}
 #else
 knResult knCookBenchModel(knBenchModel* model, const char* path, uint32_t targetTets,
                           double maxEdge)
@@ -49,6 +60,11 @@ knResult knCookBenchModel(knBenchModel* model, const char* path, uint32_t target
     (void)targetTets;
     (void)maxEdge;
     return knFail(kn_errorArgument, "knap-bench was built without the tools");
+}
+
+knResult knCookGameModel(knBenchModel* model, const char* path)
+{
+    return knCookBenchModel(model, path, 0, 0.0);
 }
 #endif
 

@@ -16,8 +16,12 @@ typedef struct knBenchModel
 } knBenchModel;
 
 // kn_errorArgument when the program was built without the tools. 0 for the cook's own choices.
+// Without elastic modes, which take most of a cook's time.
 knResult knCookBenchModel(knBenchModel* model, const char* path, uint32_t targetTets,
                           double maxEdge);
+
+// As a game's object is cooked: with its modes.
+knResult knCookGameModel(knBenchModel* model, const char* path);
 void knDestroyBenchModel(knBenchModel* model);
 
 // A sphere of radius 0.1 m with 8 n^2 triangles, written as OBJ.

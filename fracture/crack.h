@@ -27,7 +27,10 @@ typedef struct knCrackDef
     double impulse;             // N s; sum of the sizes of the hits
     double strainEnergy;        // J for 1 N s; grows with the square
     double maxEnergy;           // J that the contact lost; 0 when it is not known
-    const knCrackHit* hits;     // the strongest first
+    // of the smaller of the two, that many cracks turn into surface, in (0, 1]; a first one may
+    // take all it needs
+    float energyShare;
+    const knCrackHit* hits; // the strongest first
     uint32_t hitCount;
 
     double strength;             // Pa, tensile

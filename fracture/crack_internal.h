@@ -58,9 +58,10 @@ struct knCracks
     knCrackDef def;
     HitFrame hits[KN_MAX_CRACK_HITS];
     knCrackReport report;
-    double scale;     // Pa of tension that a score of 1 stands for, at the given impulse
-    double minVolume; // m^3
-    float minSpacing; // m
+    double scale;       // Pa of tension that a score of 1 stands for, at the given impulse
+    double wholeEnergy; // J; the report has the share that many cracks get of it
+    double minVolume;   // m^3
+    float minSpacing;   // m
     // by node of the mesh
     StressTensor* stress; // over the largest tension, as far as it is not relieved
     float* scores;        // over strength; an upper bound while not fresh

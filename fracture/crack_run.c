@@ -145,7 +145,7 @@ static double FillScores(knCracks* c, double largest)
         weakest = fmax(weakest, ratio);
     }
     knCrack_FillHeap(c, nodes, count);
-    c->report.work += count;
+    c->report.work += 4 * (uint64_t)count;
     return weakest;
 }
 
@@ -176,6 +176,8 @@ knResult knCracks_Begin(knCracks* c, knFragmentSet* set, const knCrackDef* def)
     c->minVolume = def->minVolumeShare * set->fragments[0].mass.volume;
     double energy = def->strainEnergy * def->impulse * def->impulse;
     energy = def->maxEnergy > 0.0 ? fmin(energy, def->maxEnergy) : energy;
+    c->wholeEnergy = energy;
+    energy *= (double)def->energyShare;
     c->report = (knCrackReport){.isDone = true, .breakingShare = HUGE_VAL, .pieceCount = 1};
     c->report.energy = energy;
     if (largest > 0.0 && def->impulse > 0.0)
@@ -195,7 +197,9 @@ knResult knCracks_Begin(knCracks* c, knFragmentSet* set, const knCrackDef* def)
 static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
                                knSplitResult* result)
 {
-    double left = c->report.energy - c->report.spentEnergy;
+    // a lone crack runs as slowly as it likes and takes what it needs; many fast ones do not
+    double left =
+        c->report.crackCount > 0 ? c->report.energy - c->report.spentEnergy : c->wholeEnergy;
     double cost = c->def.fractureEnergy * k->paidShare;
     uint32_t firstNode = c->set->fragments[k->fragment].firstNode;
     knSplitDef def = knDefaultSplitDef();
@@ -221,8 +225,10 @@ static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
     {
         c->report.firstSeed = c->report.crackCount == 0 ? k->face.seed : c->report.firstSeed;
         c->report.crackCount += 1;
+        c->report.work += 8 * (uint64_t)result->delta.pointCount;
         c->report.crackArea += result->crackArea;
         c->report.spentEnergy += result->crackArea * cost;
+        c->report.energy = fmax(c->report.energy, c->report.spentEnergy);
         c->report.pieceCount += result->delta.fragmentCount - 1;
         knCrack_RelieveAround(c, &k->face, result->delta.splitNodes, result->delta.splitNodeCount);
         knCrack_LoadPlaces(c, firstNode, result->delta.splitNodeCount);

@@ -273,6 +273,8 @@ knResult knBreaker_Begin(knBreaker* b, knFamily* family, const knBreakDef* def,
     b->report = needsStress ? *knCracks_Report(b->cracks)
                             : (knCrackReport){.breaks = true, .pieceCount = 1};
     b->isActive = b->report.breaks;
+    b->isFresh = true;
     b->work += b->report.work;
+    b->secondsPerUnit = b->work > 0 ? b->times.stress / (double)b->work : 0.0;
     return kn_success;
 }

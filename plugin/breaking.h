@@ -46,7 +46,7 @@ typedef struct knBreakDef
 KN_API knBreakDef knDefaultBreakDef(void);
 
 // One call's share of the work. A time limit needs a clock; the work done is then told, and the
-// same work as a limit repeats the same steps.
+// same work as a limit repeats the same steps. A unit is about 30 ns.
 typedef struct knBreakBudget
 {
     uint64_t maxWork;            // units; 0 for no limit

@@ -5,7 +5,12 @@
 #include "knap/breaking.h"
 
 // Multiply-adds of the stress that take as long as one unit of the cracks' work.
-#define KN_STRESS_UNITS 64
+#define KN_STRESS_UNITS 256
+
+// Units that field, forest and edges take to follow: for each node of the piece that was split, and
+// for each new point of its cracks.
+#define KN_NODE_UNITS  6
+#define KN_POINT_UNITS 36
 
 struct knBreaker
 {
@@ -24,8 +29,11 @@ struct knBreaker
     uint32_t firstNode; // of the run that the pieces share
     uint32_t nodeCount;
     knFragmentMark mark;
-    uint32_t root; // the piece whose cuts are not followed yet; KN_NONE for none
+    uint32_t root;      // the piece whose cuts are not followed yet; KN_NONE for none
+    uint32_t rootNodes; // how many it had
     bool hasCuts;
+    bool isFresh;          // begun, and no call since
+    double secondsPerUnit; // as the beginning took; 0 without a clock
     uint64_t work;
     knBreakTimes times;
     bool isActive;

@@ -12,6 +12,14 @@ typedef struct Step
     uint64_t work;
 } Step;
 
+// What following the cuts so far will take.
+static uint64_t PendingUnits(const knBreaker* b)
+{
+    uint32_t points = b->family->fragments.store->pointCount - b->mark.pointCount;
+    return b->hasCuts ? KN_NODE_UNITS * (uint64_t)b->rootNodes + KN_POINT_UNITS * (uint64_t)points
+                      : 0;
+}
+
 // Everything that was cut from one piece since the mark, at once.
 static knResult Update(Step* step)
 {
@@ -34,6 +42,7 @@ static knResult Update(Step* step)
     double start = knBreaker_Now(step->budget);
     result = result == kn_success ? knFamily_Follow(b->family, &delta) : result;
     b->times.update += knBreaker_Now(step->budget) - start;
+    step->work += result == kn_success ? PendingUnits(b) : 0;
     b->hasCuts = result != kn_success;
     return result;
 }
@@ -63,10 +72,12 @@ static knResult Enter(Step* step, uint32_t fragment)
     {
         b->mark = knFragmentSet_Mark(&b->family->fragments);
         b->root = fragment;
+        b->rootNodes = b->family->fragments.fragments[fragment].nodeCount;
     }
     return result;
 }
 
+// The cuts are followed before the call ends, so that is counted ahead.
 static bool IsSpent(const Step* step)
 {
     const knBreakBudget* budget = step->budget;
@@ -74,9 +85,14 @@ static bool IsSpent(const Step* step)
     {
         return false;
     }
-    bool overWork = budget->maxWork > 0 && step->work >= budget->maxWork;
-    bool overTime = budget->maxSeconds > 0.0 && budget->clock &&
-                    knBreaker_Now(budget) - step->start >= budget->maxSeconds;
+    uint64_t pending = PendingUnits(step->breaker);
+    bool overWork = budget->maxWork > 0 && step->work + pending >= budget->maxWork;
+    bool overTime = false;
+    if (budget->maxSeconds > 0.0 && budget->clock)
+    {
+        double ahead = (double)pending * step->breaker->secondsPerUnit;
+        overTime = knBreaker_Now(budget) - step->start + ahead >= budget->maxSeconds;
+    }
     return overWork || overTime;
 }
 
@@ -97,11 +113,16 @@ static knResult NextCrack(Step* step)
     return result;
 }
 
-// At least one crack a call, so that every event ends.
+// At least one crack a call, so that every event ends; but for the first call, when the beginning
+// took the budget.
 static knResult StepCracks(Step* step)
 {
     knBreaker* b = step->breaker;
     knResult result = kn_success;
+    if (b->isFresh && IsSpent(step))
+    {
+        return kn_success;
+    }
     do
     {
         result = NextCrack(step);
@@ -121,6 +142,7 @@ static knResult StepPattern(Step* step)
     double start = knBreaker_Now(step->budget);
     b->mark = knFragmentSet_Mark(&b->family->fragments);
     b->root = b->def.fragment;
+    b->rootNodes = b->nodeCount;
     result = result == kn_success ? knFragmentSet_Split(&b->family->fragments, b->def.fragment,
                                                         &def, &b->arena, &split)
                                   : result;
@@ -199,6 +221,7 @@ knResult knBreaker_Continue(knBreaker* b, const knBreakBudget* budget, knBreakRe
     {
         status = b->def.pattern == kn_patternStress ? StepCracks(&step) : StepPattern(&step);
     }
+    b->isFresh = false;
     uint32_t count = status == kn_success ? ListPieces(b) : 0;
     status = status == kn_success ? MarkHeld(b, count) : status;
     if (status == kn_success)
