@@ -137,3 +137,36 @@ knId knPool_Next(const knPool* pool, knId id)
     }
     return (knId){0, 0};
 }
+
+knResult knPool_Place(knPool* pool, knId id, void** item)
+{
+    if (id.index != pool->usedSlots + 1 || id.index > pool->capacity)
+    {
+        return knFail(kn_errorArgument, "slot %u is not the next of a pool of %u", id.index,
+                      pool->capacity);
+    }
+    pool->usedSlots += 1;
+    pool->generations[id.index - 1] = id.generation;
+    pool->nextFree[id.index - 1] = 0;
+    pool->count += id.generation & 1;
+    void* memory = pool->items + (id.index - 1) * pool->itemSize;
+    memset(memory, 0, pool->itemSize);
+    if (item)
+    {
+        *item = memory;
+    }
+    return kn_success;
+}
+
+void knPool_SortFree(knPool* pool)
+{
+    pool->firstFree = 0;
+    for (uint32_t slot = pool->usedSlots; slot > 0; --slot)
+    {
+        if ((pool->generations[slot - 1] & 1) == 0)
+        {
+            pool->nextFree[slot - 1] = pool->firstFree;
+            pool->firstFree = slot;
+        }
+    }
+}

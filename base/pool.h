@@ -58,3 +58,10 @@ KN_API void* knPool_Get(const knPool* pool, knId id);
 
 // Walks the items in index order: start with a null id, ends with a null id.
 KN_API knId knPool_Next(const knPool* pool, knId id);
+
+// Builds a pool as another one was: slot after slot, with its generation. An even one is free. Ends
+// with knPool_SortFree. kn_errorArgument unless `id` is of the slot after the last.
+KN_API knResult knPool_Place(knPool* pool, knId id, void** item);
+
+// Free slots are handed out in ascending order from here on, whatever happened before.
+KN_API void knPool_SortFree(knPool* pool);

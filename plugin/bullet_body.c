@@ -97,7 +97,7 @@ knResult knWorld_AddBody(knWorld* w, const knBodyDef* def, const knPortShape* sh
 }
 
 // The surface says piece by piece how much scratch it wants.
-static knResult MakeMesh(knWorld* w, const knFamily* family, knPiece* piece)
+knResult knWorld_MakeMesh(knWorld* w, const knFamily* family, knPiece* piece)
 {
     for (;;)
     {
@@ -118,6 +118,22 @@ static knResult MakeMesh(knWorld* w, const knFamily* family, knPiece* piece)
     }
 }
 
+knPortBodyDef knPiece_PortDef(const knFamily* family, const knPiece* piece, const knBodyDef* def,
+                              knPortShape* shape)
+{
+    const knMassProperties* mass = &knFamily_Fragments(family)->fragments[piece->fragment].mass;
+    knBox box = knFragmentField_Box(knFamily_Field(family), piece->fragment);
+    knVec3 center = piece->mesh.center;
+    *shape = (knPortShape){.kind = kn_portPiece,
+                           .family = family,
+                           .fragment = piece->fragment,
+                           .surface = &piece->mesh,
+                           .box = {knSub(box.lower, center), knSub(box.upper, center)}};
+    knPortBodyDef port = {.def = def, .shape = shape, .frame = def->transform, .mass = mass->mass};
+    knPrincipalAxes(&mass->inertia, &port.axes, &port.inertia);
+    return port;
+}
+
 knResult knWorld_AddPiece(knWorld* w, const knBodyDef* def, knFamilyId familyId, uint32_t fragment,
                           knBodyId* out)
 {
@@ -128,22 +144,14 @@ knResult knWorld_AddPiece(knWorld* w, const knBodyDef* def, knFamilyId familyId,
         return kn_errorMemory;
     }
     *piece = (knPiece){.family = familyId, .fragment = fragment, .serial = w->serial + 1};
-    knResult result = MakeMesh(w, family, piece);
+    knResult result = knWorld_MakeMesh(w, family, piece);
     if (result != kn_success)
     {
         knRelease(&w->allocator, piece, 1, sizeof *piece);
         return result;
     }
-    const knMassProperties* mass = &knFamily_Fragments(family)->fragments[fragment].mass;
-    knBox box = knFragmentField_Box(knFamily_Field(family), fragment);
-    knVec3 center = piece->mesh.center;
-    knPortShape shape = {.kind = kn_portPiece,
-                         .family = family,
-                         .fragment = fragment,
-                         .surface = &piece->mesh,
-                         .box = {knSub(box.lower, center), knSub(box.upper, center)}};
-    knPortBodyDef port = {.def = def, .shape = &shape, .frame = def->transform, .mass = mass->mass};
-    knPrincipalAxes(&mass->inertia, &port.axes, &port.inertia);
+    knPortShape shape;
+    knPortBodyDef port = knPiece_PortDef(family, piece, def, &shape);
     knBody* body = NULL;
     knId id;
     result = Acquire(w, &port, &id, &body);
@@ -209,8 +217,10 @@ knResult knWorld_DestroyBody(knWorld* w, knBodyId id)
     {
         knWorldFamily* family = knWorld_GetFamily(w, body->piece->family);
         knFamily_Remove(family->family, body->piece->fragment);
+        knWorldFamily_TellRemoval(family, body->piece->fragment);
     }
     knWorld_RemoveBody(w, id);
+    knWorld_RecordIds(w, kn_callDestroyBody, &id, 1);
     return kn_success;
 }
 
@@ -238,6 +248,7 @@ knResult knWorld_SetTransform(knWorld* w, knBodyId id, knTransform transform)
     if (result == kn_success)
     {
         knPortBody_SetTransform(w->port, body->port, transform);
+        knWorld_RecordTransform(w, id, transform);
     }
     return result;
 }
@@ -250,6 +261,7 @@ knResult knWorld_SetVelocity(knWorld* w, knBodyId id, knVec3 velocity, knVec3 sp
         return body ? knFail(kn_errorArgument, "velocity or spin is not finite") : kn_errorHandle;
     }
     knPortBody_SetVelocity(body->port, velocity, spin);
+    knWorld_RecordVectors(w, kn_callSetVelocity, id, velocity, spin);
     return kn_success;
 }
 
@@ -261,6 +273,7 @@ knResult knWorld_ApplyImpulse(knWorld* w, knBodyId id, knVec3 impulse, knVec3 po
         return body ? knFail(kn_errorArgument, "impulse or point is not finite") : kn_errorHandle;
     }
     knPortBody_ApplyImpulse(body->port, impulse, point);
+    knWorld_RecordVectors(w, kn_callApplyImpulse, id, impulse, point);
     return kn_success;
 }
 
@@ -272,6 +285,7 @@ knResult knWorld_SetFilter(knWorld* w, knBodyId id, int group, int mask)
         return kn_errorHandle;
     }
     knPortBody_SetFilter(w->port, body->port, group, mask);
+    knWorld_RecordWords(w, kn_callSetFilter, id, (uint32_t)group, (uint32_t)mask);
     return kn_success;
 }
 

@@ -15,6 +15,7 @@ knResult knWorld_SetBreakLimits(knWorld* w, const knBreakLimits* limits)
     if (result == kn_success)
     {
         w->breaks.limits = *limits;
+        knWorld_RecordSettings(w, kn_callSetBreakLimits, knBreakSettings(), limits);
     }
     return result;
 }
@@ -26,6 +27,7 @@ knResult knWorld_SetMaterial(knWorld* w, knFamilyId id, const knMaterial* materi
     if (result == kn_success)
     {
         family->material = *material;
+        knWorld_RecordMaterial(w, id, material);
     }
     return result;
 }
@@ -38,6 +40,7 @@ knResult knWorld_SetBreakable(knWorld* w, knFamilyId id, bool isBreakable)
         return kn_errorHandle;
     }
     family->isBreakable = isBreakable;
+    knWorld_RecordWords(w, kn_callSetBreakable, id, isBreakable, 0);
     return kn_success;
 }
 
@@ -90,7 +93,7 @@ static double Clock(void* user)
 }
 
 // What is left for the next call; false when nothing is.
-static bool NextBudget(const knWorld* w, knBreakBudget* budget)
+static bool NextBudget(knWorld* w, knBreakBudget* budget)
 {
     const knBreakLimits* limits = &w->breaks.limits;
     const knBudget* spent = &w->breaks.budget;
@@ -106,7 +109,7 @@ static bool NextBudget(const knWorld* w, knBreakBudget* budget)
     if (limits->secondsPerStep > 0.0)
     {
         budget->maxSeconds = limits->secondsPerStep - (knPort_Now() - spent->start);
-        if (budget->maxSeconds <= 0.0)
+        if (!knWorld_Grant(w, budget->maxSeconds > 0.0))
         {
             return false;
         }
@@ -122,8 +125,9 @@ static bool NextBudget(const knWorld* w, knBreakBudget* budget)
 
 // ---- one body
 
-static knResult BeginBreaker(knWorld* w, const knBlow* blow)
+static knResult BeginBreaker(knWorld* w, knBreakEvent* event)
 {
+    const knBlow* blow = &event->blow;
     knWorldBreaks* b = &w->breaks;
     const knBody* body = knWorld_GetBody(w, blow->body);
     knWorldFamily* family = knWorld_GetFamily(w, body->piece->family);
@@ -139,6 +143,9 @@ static knResult BeginBreaker(knWorld* w, const knBlow* blow)
     def.tuning.small = kn_smallDebris;
     knBreakBudget budget = {.clock = Clock};
     knResult result = b->breaker ? kn_success : knCreateBreaker(&b->breaker, &w->allocator);
+    event->storyMark = family->story.size;
+    // told first: what has been cut must be in the story
+    result = result == kn_success ? knWorldFamily_TellBreak(family, &def) : result;
     return result == kn_success ? knBreaker_Begin(b->breaker, family->family, &def, &budget)
                                 : result;
 }
@@ -187,13 +194,24 @@ static knResult ContinueEvent(knWorld* w, knBreakEvent* event, bool mustGo)
     {
         mustGo = false;
         knBreakResult cut = {0};
+        bool isTimed = b->limits.secondsPerStep > 0.0;
+        if (isTimed && knWorld_GivenWork(w, &budget.maxWork))
+        {
+            budget.maxSeconds = 0.0;
+        }
         result = knBreaker_Continue(b->breaker, &budget, &cut);
+        if (isTimed)
+        {
+            knWorld_NoteWork(w, cut.isDone ? 0 : cut.work);
+        }
         result = result == kn_success ? knBreakEvent_FindPieces(w, event) : result;
         if (result != kn_success)
         {
             break;
         }
+        knWorldFamily_TellSlice(knWorld_GetFamily(w, event->family), cut.isDone ? 0 : cut.work);
         b->budget.cutting += cut.work;
+        event->breaks = cut.breaks;
         b->updateSeconds += cut.times.update - event->updateSeconds;
         event->updateSeconds = cut.times.update;
         event->breakingShare = cut.breakingShare;
@@ -256,7 +274,7 @@ static knResult TryBlow(knWorld* w, const knBlow* blow, bool isFresh)
     {
         return result;
     }
-    result = BeginBreaker(w, blow);
+    result = BeginBreaker(w, event);
     event->isCutting = result == kn_success;
     result = event->isCutting ? ContinueEvent(w, event, true) : result;
     if (!event->isCutting && !event->hasNews && !event->isStale)
@@ -264,6 +282,11 @@ static knResult TryBlow(knWorld* w, const knBlow* blow, bool isFresh)
         if (result == kn_success)
         {
             Endure(w, event);
+        }
+        if (!event->breaks)
+        {
+            // nothing happened to the object
+            knWorld_GetFamily(w, event->family)->story.size = event->storyMark;
         }
         knWorld_EndEvent(w, b->liveCount - 1);
         return result;
@@ -295,7 +318,7 @@ static knBreakEvent* FindCutting(const knWorldBreaks* b)
     return NULL;
 }
 
-static bool MayBegin(const knWorld* w)
+static bool MayBegin(knWorld* w)
 {
     const knWorldBreaks* b = &w->breaks;
     knBreakBudget budget;
@@ -450,4 +473,15 @@ knResult knWorld_Break(knWorld* w, float dt)
         knWorld_NoteVelocities(w);
     }
     return kn_success;
+}
+
+void knWorld_FinishEvents(knWorld* w)
+{
+    w->breaks.budget = (knBudget){.start = knPort_Now()};
+    GoOn(w);
+    Commit(w);
+    if (w->breaks.looseJoints > 0)
+    {
+        knWorld_TieJoints(w);
+    }
 }

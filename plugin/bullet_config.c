@@ -28,8 +28,10 @@ static void ApplyMaterials(knWorld* w, const knConfig* config)
         if (material)
         {
             family->material = *material;
+            knWorld_RecordMaterial(w, knWorld_Tagged(w, id), material);
         }
     }
+    knWorld_RecordMaterials(w);
 }
 
 knResult knWorld_ApplyConfig(knWorld* w, const knConfig* config)

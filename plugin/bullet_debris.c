@@ -109,7 +109,7 @@ static void Wake(const void* object, void* user)
 // What rests on a body that goes must not hang in the air.
 void knWorld_WakeNeighbours(knWorld* w, const knBody* body)
 {
-    if (knPortBody_IsIn(body->port))
+    if (body->port && knPortBody_IsIn(body->port))
     {
         knPort_EachNeighbour(w->port, body->port, Wake, w);
     }

@@ -202,7 +202,7 @@ void knWorld_CompareContacts(knWorld* w)
         const knTouching* old = k < b->touchingCount[1] ? &b->touching[1][k] : NULL;
         bool isOld = old && (!now || old->key <= now->key);
         bool isNow = now && (!old || now->key <= old->key);
-        if (isNow && !isOld && now->touches)
+        if (isNow && !isOld && now->touches && !b->isQuiet)
         {
             AddContactEvent(w, now, false);
         }
@@ -217,6 +217,7 @@ void knWorld_CompareContacts(knWorld* w)
         i += isNow;
         k += isOld;
     }
+    b->isQuiet = false;
     knTouching* list = b->touching[0];
     size_t capacity = b->touchingCapacity[0];
     b->touching[0] = b->touching[1];

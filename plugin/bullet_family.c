@@ -119,6 +119,8 @@ knResult knWorld_CreateFamily(knWorld* w, const knBodyDef* def, const knFamilyDe
     const knMaterial* material = knWorld_FindMaterial(w, knAsset_Info(asset)->material);
     knAnchors anchors = {0};
     made->family = family;
+    made->def = *familyDef;
+    made->story.allocator = w->allocator;
     made->material = *(material ? material : knMaterialPreset(0));
     made->isBreakable = def->kind == kn_bodyDynamic ||
                         (knOpenAnchors(&anchors, asset) == kn_success && anchors.count > 0);
@@ -135,6 +137,7 @@ knResult knWorld_CreateFamily(knWorld* w, const knBodyDef* def, const knFamilyDe
     }
     *outFamily = knWorld_Tagged(w, id);
     *outBody = body;
+    knWorld_RecordFamily(w, def, familyDef);
     return kn_success;
 }
 
@@ -158,12 +161,14 @@ knResult knWorld_DestroyFamily(knWorld* w, knFamilyId familyId)
     }
     knWorld_CancelEvents(w, familyId);
     knDestroyFamily(family->family);
+    knStream_Free(&family->story);
+    knWorld_RecordIds(w, kn_callDestroyFamily, &familyId, 1);
     return knPool_Release(&w->families, knWorld_Untagged(w, familyId));
 }
 
 // Splits the family, with more scratch as long as it asks for more.
-static knResult SplitFamily(knWorld* w, knFamily* family, uint32_t fragment, const knSplitDef* def,
-                            knSplitResult* result)
+knResult knWorld_SplitFamily(knWorld* w, knFamily* family, uint32_t fragment, const knSplitDef* def,
+                             knSplitResult* result)
 {
     for (;;)
     {
@@ -246,20 +251,23 @@ knResult knWorld_SplitBody(knWorld* w, knBodyId id, const knSplitDef* def, knWor
     {
         return done;
     }
-    done = SplitFamily(w, owner->family, parent, def, &result);
+    done = knWorld_SplitFamily(w, owner->family, parent, def, &result);
+    if (done != kn_success || result.outcome != kn_splitDone)
+    {
+        // as if it had never been tried
+        knWorld_EndEvent(w, w->breaks.liveCount - 1);
+        w->breaks.lastId -= 1;
+    }
     if (done != kn_success)
     {
-        knWorld_EndEvent(w, w->breaks.liveCount - 1);
         return done;
     }
     *out = (knWorldSplit){.outcome = result.outcome, .crackArea = result.crackArea};
     if (result.outcome == kn_splitDone)
     {
+        knWorldFamily_TellSplit(owner, parent, def);
+        knWorld_RecordSplit(w, id, def, parent);
         TakeSplit(w, event, &result, out);
-    }
-    else
-    {
-        knWorld_EndEvent(w, w->breaks.liveCount - 1);
     }
     return kn_success;
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "bullet_port.h"
+#include "bullet_stream.h"
 #include "knap/config.h"
+#include "knap/world_save.h"
 
 #define KN_TAG_SHIFT 20 // of a world's tag in an id's index
 
@@ -35,6 +37,9 @@ typedef struct knWorldFamily
     knMaterial material;
     uint32_t pieceCount; // bodies
     bool isBreakable;
+    bool isForgetful; // no memory for its story: it cannot be saved
+    knStream story;
+    knFamilyDef def; // that it was made with
 } knWorldFamily;
 
 // Where it holds is in the frames of the bodies, so that it can be handed on.
@@ -109,6 +114,8 @@ typedef struct knBreakEvent
     knBlow blow;
     double share; // of the impulses that breaking needs
     double breakingShare;
+    bool breaks;      // or leaves damage at least
+    size_t storyMark; // where its story begins
     double energy, area, toldEnergy, toldArea;
     double allEnergy; // J that it can spend in all
     double updateSeconds;
@@ -186,9 +193,72 @@ typedef struct knWorldBreaks
     uint32_t touchingCount[2];
     uint32_t looseJoints; // that wait for memory or a body
     uint32_t lastId;      // of a break
+    bool isQuiet;         // after a barrier no contact begins
     knBudget budget;
     double seconds, updateSeconds; // of the last step
 } knWorldBreaks;
+
+// What a game can do to a world, as recordings number it.
+typedef enum knCall
+{
+    kn_callStep = 1,
+    kn_callCreateShape,
+    kn_callCreateFamily,
+    kn_callDestroyBody,
+    kn_callDestroyFamily,
+    kn_callSplit,
+    kn_callSetTransform,
+    kn_callSetVelocity,
+    kn_callApplyImpulse,
+    kn_callSetFilter,
+    kn_callCreateJoint,
+    kn_callDestroyJoint,
+    kn_callPick,
+    kn_callDrag,
+    kn_callDrop,
+    kn_callSetGravity,
+    kn_callSetLimits,
+    kn_callSetBreakLimits,
+    kn_callSetMaterial,
+    kn_callSetMaterials,
+    kn_callSetBreakable,
+    kn_callBarrier
+} knCall;
+
+typedef struct knRecorder
+{
+    knStream stream;
+    knStream grants; // what the clock allowed in this step, written or read
+    uint32_t muted;  // calls that the world makes itself
+    bool isOn, isReplay;
+} knRecorder;
+
+// A body in a file.
+typedef struct knBodyRecord
+{
+    knBodyDef def;            // with the state as it is
+    const knPortShape* shape; // of what is no piece
+    knFamilyId family;        // null for a shape
+    uint32_t fragment;
+    knPortSleep sleep;
+    double enduredImpulse;
+    float age, rest;
+    bool isFrozen;
+} knBodyRecord;
+
+#define KN_SAVE_MAGIC     "KNWORLD"
+#define KN_SAVE_VERSION   1u
+#define KN_SAVE_WORLD     1u
+#define KN_SAVE_RECORDING 2u
+
+typedef struct knSaveHeader
+{
+    char magic[8];
+    uint32_t version;
+    uint32_t kind;
+    uint64_t size;     // bytes behind the header
+    uint64_t checksum; // of them
+} knSaveHeader;
 
 struct knWorld
 {
@@ -209,6 +279,7 @@ struct knWorld
     uint32_t serial; // of render data
     double stepTime;
     knPairsCounters lastPairs;
+    knRecorder recorder;
     knWorldBreaks breaks;
     knMaterial materials[KN_CONFIG_MATERIALS]; // of a config, before the presets
     uint32_t materialCount;
@@ -227,6 +298,10 @@ const knMaterial* knWorld_FindMaterial(const knWorld* world, const char* name);
 
 // Grows by doubling; between steps only.
 knResult knWorld_ReserveSlot(knPool* pool);
+
+knResult knWorld_MakeMesh(knWorld* world, const knFamily* family, knPiece* piece);
+knPortBodyDef knPiece_PortDef(const knFamily* family, const knPiece* piece, const knBodyDef* def,
+                              knPortShape* shape);
 
 // `shape` has everything but what a piece adds.
 knResult knWorld_AddBody(knWorld* world, const knBodyDef* def, const knPortShape* shape,
@@ -252,6 +327,31 @@ typedef struct knParting
 } knParting;
 
 knBodyDef knParting_Def(const knParting* parting, knVec3 center);
+
+// bullet_family.c: splits with as much scratch as it takes.
+knResult knWorld_SplitFamily(knWorld* world, knFamily* family, uint32_t fragment,
+                             const knSplitDef* def, knSplitResult* result);
+
+// bullet_shapes.c: checks, and writes what the engine takes into both.
+knResult knWorld_CheckShape(knBodyDef* def, knPortShape* shape);
+knResult knWorld_CreateShape(knWorld* world, const knBodyDef* def, const knPortShape* shape,
+                             knBodyId* id);
+
+// bullet_story.c: what happened to an object, to go through it again.
+knResult knWorldFamily_TellBreak(knWorldFamily* family, const knBreakDef* def);
+void knWorldFamily_TellSlice(knWorldFamily* family, uint64_t work); // 0: to its end
+void knWorldFamily_TellSplit(knWorldFamily* family, uint32_t fragment, const knSplitDef* def);
+void knWorldFamily_TellRemoval(knWorldFamily* family, uint32_t fragment);
+knResult knWorld_Relive(knWorld* world, knWorldFamily* family, const void* story, size_t size);
+
+void knStream_WriteMaterial(knStream* stream, const knMaterial* material);
+void knStream_ReadMaterial(knStream* stream, knMaterial* material);
+void knStream_WriteImpacts(knStream* stream, const knImpact* impacts, uint32_t count);
+uint32_t knStream_ReadImpacts(knStream* stream, knImpact impacts[KN_MAX_CRACK_HITS]);
+
+// Arrays of a split are in the arena after reading.
+knResult knStream_WriteSplit(knStream* stream, const knSplitDef* def, uint32_t nodeCount);
+void knStream_ReadSplit(knStream* stream, knArena* arena, uint32_t nodeCount, knSplitDef* def);
 
 void knWorld_NoteVelocities(knWorld* world);
 void knWorld_DropBreaks(knWorld* world);
@@ -288,6 +388,10 @@ void knWorld_LoosenJoints(knWorld* world, knBodyId body);
 void knWorld_HandJointsOn(knWorld* world, const knBreakEvent* event, uint32_t parent,
                           knFractureEvent* fracture);
 void knWorld_TieJoints(knWorld* world);
+knResult knWorld_Tie(knWorld* world, knJoint* joint);
+
+// bullet_break.c: as far as there is memory.
+void knWorld_FinishEvents(knWorld* world);
 
 // bullet_events.c
 void knWorld_ResetEvents(knWorld* world);
@@ -301,3 +405,50 @@ void knWorld_AddDebrisEvent(knWorld* world, const knDebrisEvent* event);
 // bullet_debris.c: what is old goes, what rests is frozen; what touched a body that goes is woken.
 void knWorld_AgeDebris(knWorld* world, float dt);
 void knWorld_WakeNeighbours(knWorld* world, const knBody* body);
+
+// bullet_rebuild.c: a new engine with everything in order of ids; on failure nothing changed.
+knResult knWorld_Rebuild(knWorld* world);
+knBodyRecord knWorld_CaptureBody(const knWorld* world, knId id);
+knResult knWorld_BuildBody(knWorld* world, knId id, const knBodyRecord* record);
+knResult knWorld_BuildDrag(knWorld* world);
+
+// bullet_save.c, bullet_load.c
+uint64_t knAsset_Fingerprint(const knAsset* asset);
+void knStream_WriteId(knStream* stream, knId id);
+void knStream_WriteTransform(knStream* stream, knTransform transform);
+void knStream_WriteBodyDef(knStream* stream, const knBodyDef* def);
+void knStream_WriteShape(knStream* stream, const knPortShape* shape);
+void knStream_WriteFamilyDef(knStream* stream, const knFamilyDef* def);
+void knStream_Seal(knStream* stream);
+knResult knStream_GiveAway(knStream* stream, void** bytes, size_t* size);
+knResult knWorld_Barrier(knWorld* world);
+knResult knWorld_WriteSave(knWorld* world, knStream* stream, uint32_t kind);
+knId knStream_ReadId(knStream* stream);
+knTransform knStream_ReadTransform(knStream* stream);
+knBodyDef knStream_ReadBodyDef(knStream* stream);
+void knStream_ReadShape(knStream* stream, knArena* arena, knTriangleMesh* mesh, knPortShape* shape);
+void knStream_ReadFamilyDef(knStream* stream, const knLoadDef* load, knFamilyDef* def);
+knResult knCheckSave(const void* bytes, size_t size, uint32_t kind, knStream* stream);
+knResult knWorld_ReadSave(knStream* stream, const knLoadDef* load, const knAllocator* allocator,
+                          knWorld** world);
+
+// bullet_record.c: each does nothing unless the world is recorded.
+void knWorld_DropRecorder(knWorld* world);
+void knWorld_RecordStep(knWorld* world, float dt);
+void knWorld_RecordBody(knWorld* world, const knBodyDef* def, const knPortShape* shape);
+void knWorld_RecordFamily(knWorld* world, const knBodyDef* def, const knFamilyDef* family);
+void knWorld_RecordSplit(knWorld* world, knBodyId body, const knSplitDef* def, uint32_t fragment);
+void knWorld_RecordIds(knWorld* world, knCall call, const knId* ids, uint32_t count);
+void knWorld_RecordVectors(knWorld* world, knCall call, knId id, knVec3 a, knVec3 b);
+void knWorld_RecordTransform(knWorld* world, knId id, knTransform transform);
+void knWorld_RecordWords(knWorld* world, knCall call, knId id, uint32_t a, uint32_t b);
+void knWorld_RecordJoint(knWorld* world, const knJoint* joint, knVec3 pivot, knVec3 axis);
+void knWorld_RecordSettings(knWorld* world, knCall call, const knSettingTable* table,
+                            const void* object);
+void knWorld_RecordMaterial(knWorld* world, knFamilyId family, const knMaterial* material);
+void knWorld_RecordMaterials(knWorld* world);
+
+// What the clock allowed: kept by a recording, given by a replay.
+bool knWorld_Grant(knWorld* world, bool isGranted);
+void knWorld_NoteWork(knWorld* world, uint64_t work);
+bool knWorld_GivenWork(knWorld* world, uint64_t* work);

@@ -11,7 +11,7 @@ static knTransform FrameOf(const knBody* body)
 }
 
 // Puts a joint whose bodies are both there into the engine.
-static knResult Tie(knWorld* w, knJoint* joint)
+knResult knWorld_Tie(knWorld* w, knJoint* joint)
 {
     knPortJointDef def = {.kind = joint->kind};
     knPortBody* ports[2] = {NULL, NULL};
@@ -75,7 +75,7 @@ static knResult CreateJoint(knWorld* w, const knJoint* def, knVec3 pivot, knVec3
     *joint = *def;
     SetFrames(joint, 0, bodies[0], pivot, axis);
     SetFrames(joint, 1, bodies[1], pivot, axis);
-    result = Tie(w, joint);
+    result = knWorld_Tie(w, joint);
     // a body that waits for memory is not in the engine: its joint waits with it
     if (result != kn_success && result != kn_errorHandle)
     {
@@ -89,6 +89,7 @@ static knResult CreateJoint(knWorld* w, const knJoint* def, knVec3 pivot, knVec3
         bodies[1]->jointCount += 1;
     }
     *out = knWorld_Tagged(w, id);
+    knWorld_RecordJoint(w, joint, pivot, axis);
     return kn_success;
 }
 
@@ -130,6 +131,7 @@ knResult knWorld_DestroyJoint(knWorld* w, knJointId id)
     knPort_DestroyJoint(w->port, joint->port);
     CountDown(w, joint->bodies[0]);
     CountDown(w, joint->bodies[1]);
+    knWorld_RecordIds(w, kn_callDestroyJoint, &id, 1);
     return knPool_Release(&w->joints, knWorld_Untagged(w, id));
 }
 
@@ -251,7 +253,7 @@ void knWorld_HandJointsOn(knWorld* w, const knBreakEvent* event, uint32_t parent
             HandOn(w, joint, side, told.to);
             old->jointCount -= 1;
             // at once where both bodies are there; else with the other one, or with memory
-            w->breaks.looseJoints -= Tie(w, joint) == kn_success;
+            w->breaks.looseJoints -= knWorld_Tie(w, joint) == kn_success;
         }
         knWorld_AddJointEvent(w, &told);
     }
@@ -267,7 +269,7 @@ void knWorld_TieJoints(knWorld* w)
         {
             continue;
         }
-        knResult result = Tie(w, joint);
+        knResult result = knWorld_Tie(w, joint);
         w->breaks.looseJoints -= result == kn_success;
         if (result != kn_success)
         {
@@ -322,6 +324,7 @@ knResult knWorld_Pick(knWorld* w, knVec3 from, knVec3 to, knBodyId* out)
         return result;
     }
     (void)knWorld_Drop(w);
+    knWorld_RecordVectors(w, kn_callPick, (knBodyId){0}, from, to);
     *out = (knBodyId){0};
     if (!isHit || knId_IsNull(hit.body))
     {
@@ -354,6 +357,7 @@ knResult knWorld_Drag(knWorld* w, knVec3 target)
     }
     w->dragTarget = target;
     knPortJoint_SetTarget(w->drag, target);
+    knWorld_RecordVectors(w, kn_callDrag, (knBodyId){0}, target, target);
     return kn_success;
 }
 
@@ -366,6 +370,7 @@ knResult knWorld_Drop(knWorld* w)
     knPort_DestroyJoint(w->port, w->drag);
     w->drag = NULL;
     w->dragged = (knBodyId){0};
+    knWorld_RecordIds(w, kn_callDrop, NULL, 0);
     return kn_success;
 }
 

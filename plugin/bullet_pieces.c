@@ -360,7 +360,7 @@ static knResult ReserveEvents(knWorld* w, const knBreakEvent* event)
 
 static void Finish(knWorld* w, knBreakEvent* event)
 {
-    knFamily* family = knWorld_GetFamily(w, event->family)->family;
+    knWorldFamily* family = knWorld_GetFamily(w, event->family);
     double cracks = 0.0;
     for (uint32_t i = 0; i < event->parentCount; ++i)
     {
@@ -386,7 +386,8 @@ static void Finish(knWorld* w, knBreakEvent* event)
         if (event->pieces[i].isDebris && !event->isCutting)
         {
             // not before: the cracks may still look at it
-            knFamily_Remove(family, event->pieces[i].fragment);
+            knFamily_Remove(family->family, event->pieces[i].fragment);
+            knWorldFamily_TellRemoval(family, event->pieces[i].fragment);
         }
     }
     event->hasNews = false;

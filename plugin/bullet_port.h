@@ -83,6 +83,19 @@ extern "C"
     void knPortBody_SetFilter(knPort* port, knPortBody* body, int group, int mask);
     void knPortBody_Wake(knPortBody* body);
 
+    // The shape that it was made with, in arrays of its own; a piece has only its kind.
+    const knPortShape* knPortBody_Shape(const knPortBody* body);
+
+    // How near it is to sleep, and whether it sleeps.
+    typedef struct knPortSleep
+    {
+        float seconds;
+        bool isAsleep;
+    } knPortSleep;
+
+    knPortSleep knPortBody_Sleep(const knPortBody* body);
+    void knPortBody_SetSleep(knPortBody* body, knPortSleep sleep);
+
     // Out of the engine, with all that it knows of contacts; its state stays.
     void knPort_TakeOut(knPort* port, knPortBody* body);
     bool knPortBody_IsIn(const knPortBody* body);

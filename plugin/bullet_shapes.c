@@ -8,83 +8,6 @@ static bool IsLength(float length)
     return length > 0.0f && length < MAX_SIZE;
 }
 
-static knResult CheckCall(const knWorld* w, const knBodyDef* def, const knBodyId* id)
-{
-    if (!w || !id)
-    {
-        return knFail(kn_errorArgument, "a body needs a world and a place for its id");
-    }
-    return knWorld_CheckBodyDef(def);
-}
-
-knResult knWorld_CreatePlane(knWorld* w, const knBodyDef* def, knVec3 normal, float offset,
-                             knBodyId* id)
-{
-    knResult result = CheckCall(w, def, id);
-    if (result != kn_success)
-    {
-        return result;
-    }
-    if (!knIsFinite(normal) || !isfinite(offset) || !(knLength(normal) > FLT_MIN))
-    {
-        return knFail(kn_errorArgument, "a plane needs a normal that is not 0 and finite numbers");
-    }
-    float length = knLength(normal);
-    knBodyDef plane = *def;
-    plane.kind = kn_bodyStatic;
-    knPortShape shape = {
-        .kind = kn_portPlane, .size = knScale(1.0f / length, normal), .length = offset / length};
-    return knWorld_AddBody(w, &plane, &shape, id);
-}
-
-knResult knWorld_CreateBox(knWorld* w, const knBodyDef* def, knVec3 half, knBodyId* id)
-{
-    knResult result = CheckCall(w, def, id);
-    if (result != kn_success)
-    {
-        return result;
-    }
-    if (!IsLength(half.x) || !IsLength(half.y) || !IsLength(half.z))
-    {
-        return knFail(kn_errorArgument, "a box has half extents above 0, got %g %g %g",
-                      (double)half.x, (double)half.y, (double)half.z);
-    }
-    knPortShape shape = {.kind = kn_portBox, .size = half};
-    return knWorld_AddBody(w, def, &shape, id);
-}
-
-knResult knWorld_CreateSphere(knWorld* w, const knBodyDef* def, float radius, knBodyId* id)
-{
-    knResult result = CheckCall(w, def, id);
-    if (result != kn_success)
-    {
-        return result;
-    }
-    if (!IsLength(radius))
-    {
-        return knFail(kn_errorArgument, "a sphere has a radius above 0, got %g", (double)radius);
-    }
-    knPortShape shape = {.kind = kn_portSphere, .radius = radius};
-    return knWorld_AddBody(w, def, &shape, id);
-}
-
-knResult knWorld_CreateCapsule(knWorld* w, const knBodyDef* def, float radius, float halfHeight,
-                               knBodyId* id)
-{
-    knResult result = CheckCall(w, def, id);
-    if (result != kn_success)
-    {
-        return result;
-    }
-    if (!IsLength(radius) || !IsLength(halfHeight))
-    {
-        return knFail(kn_errorArgument, "a capsule has a radius and a height above 0, got %g, %g",
-                      (double)radius, (double)halfHeight);
-    }
-    knPortShape shape = {.kind = kn_portCapsule, .radius = radius, .length = halfHeight};
-    return knWorld_AddBody(w, def, &shape, id);
-}
-
 static bool AreFinite(const knVec3* points, uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i)
@@ -95,22 +18,6 @@ static bool AreFinite(const knVec3* points, uint32_t count)
         }
     }
     return true;
-}
-
-knResult knWorld_CreateHull(knWorld* w, const knBodyDef* def, const knVec3* points, uint32_t count,
-                            knBodyId* id)
-{
-    knResult result = CheckCall(w, def, id);
-    if (result != kn_success)
-    {
-        return result;
-    }
-    if (!points || count < 4 || count > KN_MAX_MESH_SIZE || !AreFinite(points, count))
-    {
-        return knFail(kn_errorArgument, "a hull needs at least 4 finite points, got %u", count);
-    }
-    knPortShape shape = {.kind = kn_portHull, .points = points, .pointCount = count};
-    return knWorld_AddBody(w, def, &shape, id);
 }
 
 static knResult CheckMesh(const knTriangleMesh* mesh)
@@ -136,17 +43,133 @@ static knResult CheckMesh(const knTriangleMesh* mesh)
                : knFail(kn_errorArgument, "a position of the mesh is not finite");
 }
 
-knResult knWorld_CreateMesh(knWorld* w, const knBodyDef* def, const knTriangleMesh* mesh,
-                            knBodyId* id)
+static knResult CheckRound(const knPortShape* shape)
 {
-    knResult result = CheckCall(w, def, id);
-    result = result == kn_success ? CheckMesh(mesh) : result;
+    if (shape->kind == kn_portSphere)
+    {
+        return IsLength(shape->radius)
+                   ? kn_success
+                   : knFail(kn_errorArgument, "a sphere has a radius above 0, got %g",
+                            (double)shape->radius);
+    }
+    return IsLength(shape->radius) && IsLength(shape->length)
+               ? kn_success
+               : knFail(kn_errorArgument, "a capsule has a radius and a height above 0, got %g, %g",
+                        (double)shape->radius, (double)shape->length);
+}
+
+static knResult CheckShape(const knPortShape* shape)
+{
+    knVec3 size = shape->size;
+    switch (shape->kind)
+    {
+    case kn_portPlane:
+        return knIsFinite(size) && isfinite(shape->length) && knLength(size) > FLT_MIN
+                   ? kn_success
+                   : knFail(kn_errorArgument,
+                            "a plane needs a normal that is not 0 and finite numbers");
+    case kn_portBox:
+        return IsLength(size.x) && IsLength(size.y) && IsLength(size.z)
+                   ? kn_success
+                   : knFail(kn_errorArgument, "a box has half extents above 0, got %g %g %g",
+                            (double)size.x, (double)size.y, (double)size.z);
+    case kn_portSphere:
+    case kn_portCapsule:
+        return CheckRound(shape);
+    case kn_portHull:
+        return shape->points && shape->pointCount >= 4 && shape->pointCount <= KN_MAX_MESH_SIZE &&
+                       AreFinite(shape->points, shape->pointCount)
+                   ? kn_success
+                   : knFail(kn_errorArgument, "a hull needs at least 4 finite points, got %u",
+                            shape->pointCount);
+    case kn_portMesh:
+        return CheckMesh(shape->mesh);
+    default:
+        return knFail(kn_errorArgument, "no shape has the kind %d", (int)shape->kind);
+    }
+}
+
+knResult knWorld_CheckShape(knBodyDef* def, knPortShape* shape)
+{
+    knResult result = knWorld_CheckBodyDef(def);
+    result = result == kn_success ? CheckShape(shape) : result;
     if (result != kn_success)
     {
         return result;
     }
-    knBodyDef fixed = *def;
-    fixed.kind = kn_bodyStatic;
+    if (shape->kind == kn_portPlane)
+    {
+        float length = knLength(shape->size);
+        shape->size = knScale(1.0f / length, shape->size);
+        shape->length /= length;
+    }
+    if (shape->kind == kn_portPlane || shape->kind == kn_portMesh)
+    {
+        def->kind = kn_bodyStatic;
+    }
+    return kn_success;
+}
+
+static knResult Create(knWorld* w, const knBodyDef* def, knPortShape shape, knBodyId* id)
+{
+    if (!w || !id || !def)
+    {
+        return knFail(kn_errorArgument,
+                      "a body needs a world, a definition and a place for its id");
+    }
+    knBodyDef checked = *def;
+    knPortShape given = shape;
+    knResult result = knWorld_CheckShape(&checked, &shape);
+    result = result == kn_success ? knWorld_AddBody(w, &checked, &shape, id) : result;
+    if (result == kn_success)
+    {
+        knWorld_RecordBody(w, def, &given);
+    }
+    return result;
+}
+
+knResult knWorld_CreateShape(knWorld* w, const knBodyDef* def, const knPortShape* shape,
+                             knBodyId* id)
+{
+    return Create(w, def, *shape, id);
+}
+
+knResult knWorld_CreatePlane(knWorld* w, const knBodyDef* def, knVec3 normal, float offset,
+                             knBodyId* id)
+{
+    knPortShape shape = {.kind = kn_portPlane, .size = normal, .length = offset};
+    return Create(w, def, shape, id);
+}
+
+knResult knWorld_CreateBox(knWorld* w, const knBodyDef* def, knVec3 half, knBodyId* id)
+{
+    knPortShape shape = {.kind = kn_portBox, .size = half};
+    return Create(w, def, shape, id);
+}
+
+knResult knWorld_CreateSphere(knWorld* w, const knBodyDef* def, float radius, knBodyId* id)
+{
+    knPortShape shape = {.kind = kn_portSphere, .radius = radius};
+    return Create(w, def, shape, id);
+}
+
+knResult knWorld_CreateCapsule(knWorld* w, const knBodyDef* def, float radius, float halfHeight,
+                               knBodyId* id)
+{
+    knPortShape shape = {.kind = kn_portCapsule, .radius = radius, .length = halfHeight};
+    return Create(w, def, shape, id);
+}
+
+knResult knWorld_CreateHull(knWorld* w, const knBodyDef* def, const knVec3* points, uint32_t count,
+                            knBodyId* id)
+{
+    knPortShape shape = {.kind = kn_portHull, .points = points, .pointCount = count};
+    return Create(w, def, shape, id);
+}
+
+knResult knWorld_CreateMesh(knWorld* w, const knBodyDef* def, const knTriangleMesh* mesh,
+                            knBodyId* id)
+{
     knPortShape shape = {.kind = kn_portMesh, .mesh = mesh};
-    return knWorld_AddBody(w, &fixed, &shape, id);
+    return Create(w, def, shape, id);
 }

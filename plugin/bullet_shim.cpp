@@ -212,6 +212,14 @@ bool MakeHull(knPortBody* body, const knPortShape* s)
     {
         return false;
     }
+    body->positionCount = s->pointCount;
+    body->positions =
+        static_cast<knVec3*>(knAllocate(&body->allocator, s->pointCount, sizeof(knVec3)));
+    if (!body->positions)
+    {
+        return false;
+    }
+    memcpy(body->positions, s->points, s->pointCount * sizeof(knVec3));
     btConvexHullShape* hull = static_cast<btConvexHullShape*>(body->shape);
     knBox box = knEmptyBox();
     for (uint32_t i = 0; i < s->pointCount; ++i)
@@ -275,6 +283,16 @@ bool MakeAnyShape(knPortBody* body, const knPortBodyDef& def)
     default:
         return MakeShape<PieceShape>(body, def);
     }
+}
+
+// With pointers to the body's own copies.
+void KeepShape(knPortBody* body, const knPortBodyDef& def)
+{
+    body->density = def.def->density;
+    body->shapeDef = *def.shape;
+    body->shapeDef.points = body->positions;
+    body->meshView = {body->positions, body->triangles, body->positionCount, body->triangleCount};
+    body->shapeDef.mesh = def.shape->kind == kn_portMesh ? &body->meshView : nullptr;
 }
 
 float ShapeVolume(const knPortShape* s)
@@ -356,6 +374,7 @@ knResult knPort_CreateBody(knPort* port, const knPortBodyDef* def, knPortBody** 
         knPort_DestroyBody(port, body);
         return kn_errorMemory;
     }
+    KeepShape(body, *def);
     btScalar mass;
     btVector3 inertia;
     MassOf(body, *def, &mass, &inertia);
@@ -419,9 +438,30 @@ void knPortBody_State(const knPortBody* body, knBodyState* state)
     state->isAwake = b->isActive();
 }
 
+const knPortShape* knPortBody_Shape(const knPortBody* body)
+{
+    return &body->shapeDef;
+}
+
+knPortSleep knPortBody_Sleep(const knPortBody* body)
+{
+    int state = body->body->getActivationState();
+    return {body->body->getDeactivationTime(), state == ISLAND_SLEEPING};
+}
+
+void knPortBody_SetSleep(knPortBody* body, knPortSleep sleep)
+{
+    if (sleep.isAsleep && body->body->getInvMass() > 0.0f)
+    {
+        body->body->forceActivationState(ISLAND_SLEEPING);
+    }
+    body->body->setDeactivationTime(sleep.seconds);
+}
+
 void knPortBody_Def(const knPortBody* body, knBodyDef* def)
 {
     const btRigidBody* b = body->body;
+    def->density = body->density;
     def->kind = b->isKinematicObject() ? kn_bodyKinematic
                 : b->isStaticObject()  ? kn_bodyStatic
                                        : kn_bodyDynamic;

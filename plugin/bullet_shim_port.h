@@ -276,6 +276,9 @@ struct knPortBody
     knVec3* positions;
     knTriangle* triangles;
     uint32_t positionCount, triangleCount;
+    knTriangleMesh meshView;
+    knPortShape shapeDef; // what it was made with
+    float density;
     btScalar frozenMass; // that it has when it moves again
     btVector3 frozenInertia;
     bool isAdded;

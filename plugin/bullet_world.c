@@ -128,9 +128,12 @@ void knDestroyWorld(knWorld* w)
     for (knId id = knPool_Next(&w->families, (knId){0}); !knId_IsNull(id);
          id = knPool_Next(&w->families, id))
     {
-        knDestroyFamily(((knWorldFamily*)knPool_Get(&w->families, id))->family);
+        knWorldFamily* family = knPool_Get(&w->families, id);
+        knDestroyFamily(family->family);
+        knStream_Free(&family->story);
     }
     knWorld_DropBreaks(w);
+    knWorld_DropRecorder(w);
     knDestroyPairs(w->pairs);
     knDestroyPool(&w->bodies);
     knDestroyPool(&w->families);
@@ -153,11 +156,14 @@ knResult knWorld_Step(knWorld* w, float dt)
                       "knWorld_Step: the world is attached; step Bullet's, Knap goes along");
     }
     double start = knPort_Now();
+    w->recorder.muted += 1;
     knPairs_ResetCounters(w->pairs);
     knWorld_NoteVelocities(w);
     knPort_Step(w->port, dt);
     knResult result = knWorld_Break(w, dt);
     w->stepTime = knPort_Now() - start;
+    w->recorder.muted -= 1;
+    knWorld_RecordStep(w, dt);
     return result;
 }
 
@@ -174,13 +180,19 @@ knResult knWorld_SetGravity(knWorld* w, knVec3 gravity)
     {
         knPortBody_Wake(((knBody*)knPool_Get(&w->bodies, id))->port);
     }
+    knWorld_RecordVectors(w, kn_callSetGravity, (knId){0}, gravity, gravity);
     return kn_success;
 }
 
 knResult knWorld_SetLimits(knWorld* w, const knContactLimits* limits)
 {
-    return w ? knPairs_SetLimits(w->pairs, limits)
-             : knFail(kn_errorArgument, "knWorld_SetLimits: null");
+    knResult result = w ? knPairs_SetLimits(w->pairs, limits)
+                        : knFail(kn_errorArgument, "knWorld_SetLimits: null");
+    if (result == kn_success)
+    {
+        knWorld_RecordSettings(w, kn_callSetLimits, knContactSettings(), limits);
+    }
+    return result;
 }
 
 knId knWorld_Tagged(const knWorld* w, knId id)
