@@ -179,6 +179,9 @@ static Sides MeasureSides(knCracks* c, const Candidate* k)
     {
         F4 live = LiveLanes(count - i);
         V4 p = LoadPlaces(c, place + i);
+        // behind the last node lies anything, and no weight of 0 undoes what is not finite
+        p = (V4){simde_mm_and_ps(p.x, live), simde_mm_and_ps(p.y, live),
+                 simde_mm_and_ps(p.z, live)};
         F4 phi = Smooth4(&k->face, p);
         simde_mm_storeu_ps(c->phi + i, phi);
         phi = simde_mm_and_ps(phi, live);

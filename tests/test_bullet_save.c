@@ -117,7 +117,11 @@ static void LoadedWorldsGoOnAsTheLiveOne(void** state)
     for (int k = 0; k < 2; ++k)
     {
         knLoadDef def = LoadDef(k == 0 ? NULL : &hooks);
-        assert_int_equal(knLoadWorld(&loaded[k], bytes, size, &def, NULL), kn_success);
+        knResult result = knLoadWorld(&loaded[k], bytes, size, &def, NULL);
+        if (result != kn_success)
+        {
+            fail_msg("%s", knLastError());
+        }
         assert_true(knWorld_Hash(loaded[k]) == knWorld_Hash(live));
         assert_int_equal(knWorld_BodyCount(loaded[k]), knWorld_BodyCount(live));
     }
