@@ -33,6 +33,7 @@ class Algorithm final : public btCollisionAlgorithm
         }
     }
 
+    bool IsFar(float dt) const;
     bool Prepare(const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b);
     bool MakeInput(const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b, float dt,
                    knPairInput* input);
@@ -50,6 +51,7 @@ class Algorithm final : public btCollisionAlgorithm
     Algorithm* next = nullptr;
     Algorithm* previous = nullptr;
     const btCollisionObject* objects[2];
+    const PieceShape* pieces[2];    // or null
     knPairSource* source = nullptr; // null between pieces
     knId pair = {0, 0};
     btManifoldArray manifolds;
@@ -63,7 +65,8 @@ class Algorithm final : public btCollisionAlgorithm
 Algorithm::Algorithm(knPort* owner, bool closest, const btCollisionAlgorithmConstructionInfo& info,
                      const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b)
     : btCollisionAlgorithm(info),
-      port(owner), objects{a->getCollisionObject(), b->getCollisionObject()}, isClosest(closest),
+      port(owner), objects{a->getCollisionObject(), b->getCollisionObject()},
+      pieces{AsPiece(a->getCollisionShape()), AsPiece(b->getCollisionShape())}, isClosest(closest),
       isTop(!a->m_parent && !b->m_parent)
 {
     (void)Prepare(a, b);
@@ -89,8 +92,6 @@ bool Algorithm::Prepare(const btCollisionObjectWrapper* a, const btCollisionObje
     {
         return false;
     }
-    const PieceShape* pieces[2] = {AsPiece(a->getCollisionShape()),
-                                   AsPiece(b->getCollisionShape())};
     if (!pieces[0] != !pieces[1])
     {
         const btCollisionShape* shape = (pieces[0] ? b : a)->getCollisionShape();
@@ -128,19 +129,32 @@ Algorithm::~Algorithm()
     }
 }
 
-bool MakePieceSide(const btCollisionObjectWrapper* wrapper, float dt, knPairSide* side)
+bool MakePieceSide(const PieceShape* piece, const btCollisionObjectWrapper* wrapper, float dt,
+                   knPairSide* side)
 {
-    const PieceShape* piece = AsPiece(wrapper->getCollisionShape());
     if (piece)
     {
         side->kind = kn_sidePiece;
         side->family = piece->family;
         side->fragment = piece->fragment;
         side->mesh = piece->mesh;
-        side->motion = MakeMotion(wrapper->getCollisionObject(),
-                                  wrapper->getWorldTransform() * piece->toMesh.inverse(), dt);
+        side->motion =
+            WayOf(piece, wrapper->getCollisionObject(), wrapper->getWorldTransform(), dt).motion;
     }
     return piece != nullptr;
+}
+
+// Two pieces whose boxes do not meet in this step, however they go: Bullet's are much wider. A
+// margin so large that the ways do not hold it makes all pairs near.
+bool Algorithm::IsFar(float dt) const
+{
+    if (!isTop || !pieces[0] || !pieces[1])
+    {
+        return false;
+    }
+    const Way& a = WayOf(pieces[0], objects[0], objects[0]->getWorldTransform(), dt);
+    const Way& b = WayOf(pieces[1], objects[1], objects[1]->getWorldTransform(), dt);
+    return !knBox_Overlaps(a.box, b.box) && knPairs_Limits(port->pairs)->margin <= WAY_MARGIN;
 }
 
 bool Algorithm::MakeInput(const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b,
@@ -151,7 +165,7 @@ bool Algorithm::MakeInput(const btCollisionObjectWrapper* a, const btCollisionOb
     bool isPiece[2];
     for (int i = 0; i < 2; ++i)
     {
-        isPiece[i] = MakePieceSide(wrappers[i], dt, &input->sides[i]);
+        isPiece[i] = MakePieceSide(pieces[i], wrappers[i], dt, &input->sides[i]);
     }
     if (isPiece[0] == isPiece[1])
     {
@@ -174,7 +188,11 @@ bool Algorithm::MakeInput(const btCollisionObjectWrapper* a, const btCollisionOb
     }
     side->kind = kn_sideTriangles;
     side->batch = &source->batch;
-    return GatherTriangles(port, input->sides[1 - other], wrappers[other], source) == kn_success;
+    knResult result = GatherTriangles(port, input->sides[1 - other], wrappers[other], source);
+    // what moves may deform as well
+    bool rests = wrappers[other]->getCollisionObject()->isStaticObject();
+    side->serial = rests ? source->serial : 0;
+    return result == kn_success;
 }
 
 void Algorithm::Submit(float dt)
@@ -243,11 +261,17 @@ void MakeMissing(knPort* port)
 void RunRound(knPort* port, float dt)
 {
     double start = Now();
+    if (port->isNewStep)
+    {
+        knPairs_ResetCounters(port->pairs);
+        port->isNewStep = false;
+    }
     MakeMissing(port);
     knPairs_Begin(port->pairs);
     for (Algorithm* a = port->first; a; a = a->next)
     {
-        if (a->isTop && port->dispatcher->needsCollision(a->objects[0], a->objects[1]))
+        if (a->isTop && !a->IsFar(dt) &&
+            port->dispatcher->needsCollision(a->objects[0], a->objects[1]))
         {
             a->Submit(dt);
         }
@@ -482,7 +506,12 @@ void Algorithm::processCollision(const btCollisionObjectWrapper* a,
 {
     const knTouch* touches = nullptr;
     uint32_t count = 0;
-    if (!Answer(a, b, isClosest ? 0.0f : info.m_timeStep, &touches, &count))
+    float dt = isClosest ? 0.0f : info.m_timeStep;
+    if (!IsFar(dt) && !Answer(a, b, dt, &touches, &count))
+    {
+        return;
+    }
+    if (count == 0 && manifolds.size() == 0)
     {
         return;
     }
@@ -511,6 +540,7 @@ void StepAction::updateAction(btCollisionWorld*, btScalar)
 {
     port->lastQueryTime = port->queryTime;
     port->lastContactTime = port->contactTime;
+    port->isNewStep = true;
     port->queryTime = 0.0;
     port->contactTime = 0.0;
 }

@@ -57,6 +57,19 @@ template <class T> void Unmake(const knAllocator& allocator, T* object)
     }
 }
 
+// How a piece moves in this step, and the box in the world that holds it meanwhile. Many pairs ask
+// for the same one.
+struct Way
+{
+    btTransform at = btTransform::getIdentity(); // of Bullet's frame, and what else it was made of
+    btVector3 velocity = btVector3(0.0f, 0.0f, 0.0f);
+    btVector3 spin = btVector3(0.0f, 0.0f, 0.0f);
+    btVector3 force = btVector3(0.0f, 0.0f, 0.0f);
+    float dt = -1.0f;
+    knMotion motion = {};
+    knBox box = {};
+};
+
 // A piece in the frame of Bullet's body: the axes of inertia about the centre of mass.
 class PieceShape final : public btConcaveShape
 {
@@ -113,6 +126,7 @@ class PieceShape final : public btConcaveShape
     knBox box;
     btTransform toMesh; // from Bullet's frame to the mesh's
     btVector3 one = btVector3(1.0f, 1.0f, 1.0f);
+    mutable Way way; // the last that was asked for
 };
 
 struct TriangleGate
@@ -259,6 +273,7 @@ struct knPort
     btAlignedObjectArray<btManifoldPoint> oldPoints;
     btAlignedObjectArray<MissingPair> missing;
     btAlignedObjectArray<const btCollisionObject*> neighbours;
+    bool isNewStep = true;
     double queryTime = 0.0, contactTime = 0.0;         // of this step
     double lastQueryTime = 0.0, lastContactTime = 0.0; // of the last one
 };

@@ -260,6 +260,7 @@ knResult GatherTriangles(knPort* port, const knPairSide& piece,
     gatherer.up = type == TERRAIN_SHAPE_PROXYTYPE
                       ? HeightField::Up(static_cast<const btHeightfieldTerrainShape*>(shape))
                       : -1;
+    source->serial += 1;
     shape->processAllTriangles(&gatherer, ToBt(source->gathered.lower),
                                ToBt(source->gathered.upper));
     source->batch.triangles = source->triangles;
@@ -291,6 +292,46 @@ knMotion MakeMotion(const btCollisionObject* object, const btTransform& start, f
         motion.turn = knScale(1.5f / turn, motion.turn);
     }
     return motion;
+}
+
+const float WAY_MARGIN = 0.01f; // share of the radius
+
+bool IsSameWay(const Way& way, const btCollisionObject* object, const btTransform& at, float dt)
+{
+    const btRigidBody* body = btRigidBody::upcast(object);
+    return way.dt == dt && way.at == at &&
+           (!body ||
+            (way.velocity == body->getLinearVelocity() && way.spin == body->getAngularVelocity() &&
+             way.force == body->getTotalForce()));
+}
+
+const Way& WayOf(const PieceShape* piece, const btCollisionObject* object, const btTransform& at,
+                 float dt)
+{
+    Way& way = piece->way;
+    if (IsSameWay(way, object, at, dt))
+    {
+        return way;
+    }
+    const btRigidBody* body = btRigidBody::upcast(object);
+    way.at = at;
+    way.dt = dt;
+    if (body)
+    {
+        way.velocity = body->getLinearVelocity();
+        way.spin = body->getAngularVelocity();
+        way.force = body->getTotalForce();
+    }
+    way.motion = MakeMotion(object, at * piece->toMesh.inverse(), dt);
+    btVector3 lower, upper;
+    piece->getAabb(at, lower, upper);
+    knBox now = {FromBt(lower), FromBt(upper)};
+    knVec3 move = way.motion.move;
+    // the margin of contacts, and what turning adds
+    float more = knLength(way.motion.turn) * piece->mesh->radius + WAY_MARGIN * piece->mesh->radius;
+    knBox then = {knAdd(now.lower, move), knAdd(now.upper, move)};
+    way.box = knBox_Expand(knBox_Union(now, then), more);
+    return way;
 }
 
 } // namespace

@@ -27,12 +27,18 @@ knConvex knMakeConvexShape(const knShape* shape, knTransform t)
         .shape = shape, .rotation = knMat3FromQuat(t.rotation), .position = t.position};
 }
 
+knConvex knMakeConvexPiece(const knPieceMesh* mesh, knTransform t)
+{
+    return (knConvex){.mesh = mesh, .rotation = knMat3FromQuat(t.rotation), .position = t.position};
+}
+
 static knDVec3 Support(const knConvex* c, knDVec3 d)
 {
-    if (c->shape)
+    if (c->shape || c->mesh)
     {
         knVec3 local = knMulMV(knTranspose(c->rotation), knToFloat(d));
-        knVec3 p = knShape_CoreSupport(c->shape, local);
+        knVec3 p =
+            c->shape ? knShape_CoreSupport(c->shape, local) : knPieceMesh_Support(c->mesh, local);
         return knToDouble(knAdd(knMulMV(c->rotation, p), c->position));
     }
     knDVec3 best = knToDouble(c->points[0]);
@@ -211,12 +217,18 @@ static bool IsKnown(const Simplex* s, knDVec3 w)
     return false;
 }
 
-// Gilbert, Johnson and Keerthi: the point nearest to the origin of the difference of the two.
 void knMeasureGap(const knConvex* a, const knConvex* b, knGap* gap)
+{
+    knGapSearch search = {.guess = {-1.0f, 0.0f, 0.0f}, .enough = DBL_MAX};
+    knSearchGap(a, b, &search, gap);
+}
+
+// Gilbert, Johnson and Keerthi: the point nearest to the origin of the difference of the two.
+void knSearchGap(const knConvex* a, const knConvex* b, const knGapSearch* search, knGap* gap)
 {
     Simplex s = {.count = 1};
     *gap = (knGap){0};
-    s.corners[0] = CornerAlong(a, b, knMakeDVec3(1.0, 0.0, 0.0));
+    s.corners[0] = CornerAlong(a, b, knDScale(-1.0, knToDouble(search->guess)));
     knDVec3 v = s.corners[0].w;
     double scale2 = knDDot(v, v);
     s.weights[0] = 1.0;
@@ -234,6 +246,11 @@ void knMeasureGap(const knConvex* a, const knConvex* b, knGap* gap)
         Finish(&s, v, gap);
         // the plane through this corner at a right angle to v parts the two
         gap->bound = along / sqrt(v2);
+        if ((gap->bound > search->enough && gap->bound > 0.5 * gap->distance) ||
+            gap->distance < search->least)
+        {
+            return;
+        }
         if (v2 - along <= 1e-10 * v2 + 1e-7 * sqrt(scale2 * v2) || IsKnown(&s, c.w))
         {
             return;

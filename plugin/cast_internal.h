@@ -9,10 +9,11 @@
 // A convex body in one frame: up to three points, or a shape, with a ball around them.
 typedef struct knConvex
 {
-    const knVec3* points; // null for a shape
+    const knVec3* points; // null for a shape and for a piece
     int count;
+    const knPieceMesh* mesh; // the hull of a piece
     const knShape* shape; // its core: without margin and without the radius of balls and capsules
-    knMat3 rotation;      // of the shape
+    knMat3 rotation;      // of the shape or the piece
     knVec3 position;
 } knConvex;
 
@@ -26,6 +27,17 @@ typedef struct knGap
 } knGap;
 
 void knMeasureGap(const knConvex* a, const knConvex* b, knGap* gap);
+
+// The same, begun with a direction from b to a and ended as soon as the bound is half the distance
+// and above `enough`, or when the two are nearer than `least`.
+typedef struct knGapSearch
+{
+    knVec3 guess; // zero for none
+    double enough, least;
+} knGapSearch;
+
+void knSearchGap(const knConvex* a, const knConvex* b, const knGapSearch* search, knGap* gap);
+knConvex knMakeConvexPiece(const knPieceMesh* mesh, knTransform transform);
 
 knConvex knMakeConvexShape(const knShape* shape, knTransform transform);
 knConvex knMakeConvexPoints(const knVec3* points, int count);

@@ -90,6 +90,7 @@ void knDestroyPairs(knPairs* p)
     for (size_t i = 0; i < p->blockCapacity; ++i)
     {
         knRelease(&p->allocator, p->blocks[i].touches, p->blocks[i].capacity, sizeof(knTouch));
+        knRelease(&p->allocator, p->blocks[i].kept, p->blocks[i].capacity, sizeof(knKeptTouch));
     }
     for (int i = 0; p->workers && i < p->tasks.workerCount; ++i)
     {
@@ -109,8 +110,18 @@ knResult knPairs_SetLimits(knPairs* p, const knContactLimits* limits)
     if (result == kn_success)
     {
         p->limits = *limits;
+        knPairs_Forget(p);
     }
     return result;
+}
+
+void knPairs_Forget(knPairs* p)
+{
+    for (knId id = knPool_Next(&p->pool, (knId){0}); !knId_IsNull(id);
+         id = knPool_Next(&p->pool, id))
+    {
+        ((knPair*)knPool_Get(&p->pool, id))->cache = (knPairCache){0};
+    }
 }
 
 const knContactLimits* knPairs_Limits(const knPairs* p)
@@ -166,12 +177,22 @@ static knResult ReserveBlock(knPairs* p, knPairBlock* block, uint32_t wanted)
     }
     uint32_t capacity = 2 * block->capacity > wanted ? 2 * block->capacity : wanted;
     knTouch* grown = knAllocate(&p->allocator, capacity, sizeof *grown);
-    if (!grown)
+    knKeptTouch* kept = knAllocate(&p->allocator, capacity, sizeof *kept);
+    if (!grown || !kept)
     {
+        knRelease(&p->allocator, grown, capacity, sizeof *grown);
+        knRelease(&p->allocator, kept, capacity, sizeof *kept);
         return kn_errorMemory;
     }
+    // what was kept may still be an answer
+    for (uint32_t i = 0; i < block->capacity; ++i)
+    {
+        kept[i] = block->kept[i];
+    }
     knRelease(&p->allocator, block->touches, block->capacity, sizeof *grown);
+    knRelease(&p->allocator, block->kept, block->capacity, sizeof *kept);
     block->touches = grown;
+    block->kept = kept;
     block->capacity = capacity;
     block->count = 0;
     return kn_success;
@@ -212,8 +233,10 @@ static void RunPair(knPairs* p, uint32_t index, knPairWorker* worker)
     knPairJob job = {.limits = &p->limits,
                      .input = &pair->input,
                      .state = &pair->state,
+                     .cache = &pair->cache,
                      .scratch = &worker->scratch,
                      .touches = block->touches,
+                     .kept = block->kept,
                      .capacity = block->capacity,
                      .counters = &worker->counters};
     knResult done = knPairJob_Run(&job, &block->count);
@@ -326,6 +349,8 @@ knPairsCounters knPairs_Counters(const knPairs* p)
         sum.contacts += one->contacts;
         sum.deferred += one->deferred;
         sum.mended += one->mended;
+        sum.kept += one->kept;
+        sum.parted += one->parted;
         sum.swept += one->swept;
         sum.query.visits += one->query.visits;
         sum.query.points += one->query.points;

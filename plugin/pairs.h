@@ -29,9 +29,13 @@ KN_API knPairsDef knDefaultPairsDef(void);
 KN_API knResult knCreatePairs(knPairs** pairs, const knPairsDef* def, const knAllocator* allocator);
 KN_API void knDestroyPairs(knPairs* pairs);
 
-// From the next round on.
+// From the next round on; what pairs remember is forgotten.
 KN_API knResult knPairs_SetLimits(knPairs* pairs, const knContactLimits* limits);
 KN_API const knContactLimits* knPairs_Limits(const knPairs* pairs);
+
+// Drops what pairs remember from earlier rounds but for the number of contacts they need: the next
+// answers depend on the poses alone. Whoever saves a world calls it, and so does whoever loads one.
+KN_API void knPairs_Forget(knPairs* pairs);
 
 // Makes room by doubling when there is none.
 KN_API knResult knPairs_Add(knPairs* pairs, knId* id);
@@ -54,6 +58,7 @@ typedef struct knPairSide
     const knPieceMesh* mesh;
     const knShape* shape;
     const knTriangleBatch* batch; // triangles; they rest
+    uint32_t serial;              // another when the triangles are others; 0 when nobody counts
     knMotion motion;              // of the mesh's or the shape's frame in this step
 } knPairSide;
 
@@ -74,7 +79,9 @@ typedef struct knTouch
 
 typedef struct knPairsCounters
 {
-    uint64_t pairs;    // queried
+    uint64_t pairs;    // asked for
+    uint64_t kept;     // of them answered from what was known
+    uint64_t parted;   // of them ended by a plane between the two
     uint64_t touching; // with at least one contact
     uint64_t contacts;
     uint64_t deferred; // for want of memory; they keep what they had and are asked again

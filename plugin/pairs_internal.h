@@ -3,9 +3,41 @@
 
 #include "knap/pairs.h"
 
+#include "query_internal.h"
+
+// One side as an answer knew it.
+typedef struct knPairKey
+{
+    const void* what; // family, shape or triangles
+    uint32_t fragment;
+    uint32_t stamp; // other when it has changed
+} knPairKey;
+
+// The last answer of a pair, and how long it holds.
+typedef struct knPairCache
+{
+    knTransform pose; // of side 0 as side 1 sees it, when it was found
+    knPairKey keys[2];
+    float slack;    // m that the two may move against each other; 0 for no answer
+    float margin;   // m
+    uint32_t count; // of contacts kept
+    knVec3 axis;    // that parted the two last, in the world; zero for none
+} knPairCache;
+
+// A contact that goes with its bodies.
+typedef struct knKeptTouch
+{
+    knVec3 point;  // in the frame of its own side
+    knVec3 normal; // of a plane in the frame of the other
+    float offset;
+    uint32_t feature;
+    uint8_t side;
+} knKeptTouch;
+
 typedef struct knPair
 {
     knPairState state;
+    knPairCache cache;
     knPairInput input;
     uint32_t round; // that the input belongs to
     bool hasAnswer; // and nobody has taken it
@@ -15,8 +47,9 @@ typedef struct knPair
 typedef struct knPairBlock
 {
     knTouch* touches;
-    uint32_t capacity;
-    uint32_t count; // of the last query
+    knKeptTouch* kept;
+    uint32_t capacity; // of both
+    uint32_t count;    // of the last query
 } knPairBlock;
 
 // Padded by the arena's size: each worker writes its own only.
@@ -50,8 +83,10 @@ typedef struct knPairJob
     const knContactLimits* limits;
     const knPairInput* input;
     knPairState* state;
+    knPairCache* cache;
     knArena* scratch;
     knTouch* touches;
+    knKeptTouch* kept;
     uint32_t capacity;
     knPairsCounters* counters;
 } knPairJob;
@@ -59,8 +94,38 @@ typedef struct knPairJob
 size_t knPairBytes(const knPairInput* input, uint32_t capacity);
 knResult knPairJob_Run(const knPairJob* job, uint32_t* count);
 
+// Whether one of the two moves so far in this step that it could pass through the other.
+bool knPairInput_IsFast(const knPairInput* input, bool isTouching);
+
 // Looks ahead of fast motion; returns how many contacts there are then.
 uint32_t knPairJob_AddSwept(const knPairJob* job, uint32_t count);
+
+// A plane between the two.
+typedef struct knPart
+{
+    float room;   // m, between them along the axis; negative when no plane was found
+    float margin; // m, that contacts are looked for ahead
+    knVec3 axis;  // unit, from side 1 to side 0, in the world
+    uint32_t slabCount;
+    knQuerySlab slabs[KN_MAX_SLABS]; // that hold what two pieces have in common
+} knPart;
+
+// `guess` is an axis that may do, or zero.
+knPart knMakePart(const knPairInput* input, const knContactLimits* limits, knVec3 guess,
+                  bool isFast);
+
+// Between pieces; side 0 is piece a.
+void knPart_FindSlabs(knPart* part, const knPairInput* input, knVec3 guess);
+
+// Whether nothing touches: at the start, and when it is fast, in all of the step.
+bool knPart_IsEnough(const knPart* part, const knPairInput* input, bool isFast);
+
+// The contacts of the last query as they are now, and how much further the two may move; false when
+// a query is due.
+bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count);
+void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts,
+                      const knPairResult* result);
+void knPairCache_KeepApart(const knPairJob* job, const knPart* part);
 
 // The first of the two sides that is a piece.
 static inline int knPairInput_PieceSide(const knPairInput* input)

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Zlib
 #include "pairs_internal.h"
 
+#include "family_internal.h"
+
 #include <string.h>
+
+#define ROOM 2.0f // margins beyond the margin, at a coherence of 1
 
 static knQueryPiece MakePiece(const knPairSide* side)
 {
@@ -36,19 +40,40 @@ size_t knPairBytes(const knPairInput* input, uint32_t capacity)
     }
 }
 
+static knResult QueryPieces(const knPairJob* job, knPairContact* contacts, knPairResult* result)
+{
+    knQueryPiece a = MakePiece(&job->input->sides[0]), b = MakePiece(&job->input->sides[1]);
+    if (a.family->isBehind || b.family->isBehind)
+    {
+        return knFail(kn_errorArgument, "a family was cut and not yet followed");
+    }
+    knPart part = {0};
+    if (!job->limits->full)
+    {
+        knPart_FindSlabs(&part, job->input, job->cache->axis);
+    }
+    knPairQuery query = {.pieces = {&a, &b},
+                         .limits = job->limits,
+                         .state = job->state,
+                         .scratch = job->scratch,
+                         .contacts = contacts,
+                         .capacity = job->capacity,
+                         .slabCount = part.slabCount};
+    memcpy(query.slabs, part.slabs, sizeof query.slabs);
+    return knPairQuery_Run(&query, result);
+}
+
 static knResult Query(const knPairJob* job, knPairContact* contacts, knPairResult* result)
 {
     int first = knPairInput_PieceSide(job->input);
     const knPairSide* other = &job->input->sides[1 - first];
     knQueryPiece a = MakePiece(&job->input->sides[first]);
+    // points are looked for beyond the margin, so that there is room to move
+    job->state->room = ROOM * job->limits->coherence * job->limits->margin;
     switch (other->kind)
     {
     case kn_sidePiece:
-    {
-        knQueryPiece b = MakePiece(other);
-        return knQueryPair(&a, &b, job->limits, job->state, job->scratch, contacts, job->capacity,
-                           result);
-    }
+        return QueryPieces(job, contacts, result);
     case kn_sideShape:
         return knQueryShapeOnMesh(&a, job->input->sides[first].mesh, other->shape,
                                   other->motion.start, job->limits, job->state, job->scratch,
@@ -106,7 +131,7 @@ static void MendNormals(const knPairJob* job, knPairContact* contacts, uint32_t 
     }
 }
 
-knResult knPairJob_Run(const knPairJob* job, uint32_t* count)
+static knResult RunQuery(const knPairJob* job, uint32_t* count)
 {
     knPairContact* contacts = knArena_Allocate(job->scratch, job->capacity, sizeof(knPairContact));
     if (!contacts)
@@ -121,12 +146,60 @@ knResult knPairJob_Run(const knPairJob* job, uint32_t* count)
     }
     MendNormals(job, contacts, result.count);
     int first = knPairInput_PieceSide(job->input);
+    float margin = job->limits->margin * result.radius;
+    *count = 0;
     for (uint32_t i = 0; i < result.count; ++i)
     {
-        job->touches[i] = MakeTouch(&contacts[i], first);
+        if (contacts[i].contact.distance <= margin)
+        {
+            job->touches[(*count)++] = MakeTouch(&contacts[i], first);
+        }
     }
-    *count = knPairJob_AddSwept(job, result.count);
+    if (*count > 0)
+    {
+        // where the first one is, the two are thinnest
+        job->cache->axis = job->touches[0].normal;
+    }
+    knPairCache_Keep(job, contacts, &result);
     CountQuery(job->counters, &result);
+    return kn_success;
+}
+
+// Contacts of the moment, and whether the step must be looked at ahead.
+static knResult FindNow(const knPairJob* job, uint32_t* count, bool* isFast)
+{
+    float left;
+    *isFast = knPairInput_IsFast(job->input, false);
+    if (knPairCache_Answer(job, &left, count) && (*count > 0 || !*isFast))
+    {
+        job->counters->kept += 1;
+        return kn_success;
+    }
+    *count = 0;
+    if (!job->limits->full)
+    {
+        knPart part = knMakePart(job->input, job->limits, job->cache->axis, *isFast);
+        if (part.room > part.margin)
+        {
+            knPairCache_KeepApart(job, &part);
+            *isFast = *isFast && !knPart_IsEnough(&part, job->input, true);
+            job->counters->parted += 1;
+            return kn_success;
+        }
+    }
+    return RunQuery(job, count);
+}
+
+knResult knPairJob_Run(const knPairJob* job, uint32_t* count)
+{
+    bool isFast;
+    uint32_t found;
+    knResult done = FindNow(job, &found, &isFast);
+    if (done != kn_success)
+    {
+        return done;
+    }
+    *count = isFast ? knPairJob_AddSwept(job, found) : found;
     job->counters->pairs += 1;
     job->counters->touching += *count > 0;
     job->counters->contacts += *count;

@@ -32,7 +32,7 @@ static bool IsFastShape(const knShape* shape, const knMotion* motion)
 
 // Motion of one side as the other sees it, at the distance of the larger: nothing moves nearer by
 // more.
-static bool IsFast(const knPairInput* input, bool isTouching)
+bool knPairInput_IsFast(const knPairInput* input, bool isTouching)
 {
     const knPairSide* a = &input->sides[knPairInput_PieceSide(input)];
     const knPairSide* b = &input->sides[1 - knPairInput_PieceSide(input)];
@@ -59,7 +59,7 @@ static bool IsFast(const knPairInput* input, bool isTouching)
 
 uint32_t knPairJob_AddSwept(const knPairJob* job, uint32_t count)
 {
-    if (!IsFast(job->input, count > 0))
+    if (!knPairInput_IsFast(job->input, count > 0))
     {
         return count;
     }

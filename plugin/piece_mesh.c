@@ -116,7 +116,8 @@ static knResult Keep(knPieceMesh* m, const Build* b)
         m->radius = fmaxf(m->radius, knLength(m->vertices[i].position));
     }
     m->nodeCount = knBuildMeshTree(b->boxes, m->triangleCount, m->nodes, m->order);
-    return kn_success;
+    // the table has done its work
+    return knPieceMesh_Group(m, b->table, b->tableMask);
 }
 
 static knResult Make(knPieceMesh* mesh, const knFamily* family, uint32_t fragment,
@@ -208,6 +209,7 @@ void knDestroyPieceMesh(knPieceMesh* m)
         knRelease(&m->allocator, m->sources, m->triangleCount, sizeof(knMeshSource));
         knRelease(&m->allocator, m->order, m->triangleCount, sizeof(uint32_t));
         knRelease(&m->allocator, m->nodes, 2 * (size_t)m->triangleCount, sizeof(knMeshNode));
+        knRelease(&m->allocator, m->groups, m->groupCapacity, sizeof(knPointGroup));
         *m = (knPieceMesh){0};
     }
 }
@@ -216,5 +218,6 @@ size_t knPieceMesh_Bytes(const knPieceMesh* mesh)
 {
     size_t triangle =
         sizeof(knTriangle) + sizeof(knMeshSource) + sizeof(uint32_t) + 2 * sizeof(knMeshNode);
-    return mesh->vertexCount * sizeof(knMeshVertex) + mesh->triangleCount * triangle;
+    return mesh->vertexCount * sizeof(knMeshVertex) + mesh->triangleCount * triangle +
+           mesh->groupCapacity * sizeof(knPointGroup);
 }

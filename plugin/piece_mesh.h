@@ -31,6 +31,16 @@ typedef struct knMeshNode
     uint32_t count; // triangles of a leaf; 0 inside
 } knMeshNode;
 
+#define KN_GROUP_POINTS 16
+
+// Points of the surface that lie together.
+typedef struct knPointGroup
+{
+    float x[KN_GROUP_POINTS], y[KN_GROUP_POINTS], z[KN_GROUP_POINTS];
+    knVec3 center; // of a ball around them
+    float radius;
+} knPointGroup;
+
 // A vertex per corner of the drawing: corners with the same point, normal and texture share one.
 typedef struct knPieceMesh
 {
@@ -41,11 +51,14 @@ typedef struct knPieceMesh
     knTriangle* triangles; // into vertices, counter-clockwise from outside
     knMeshSource* sources; // per triangle
     knMeshNode* nodes;
-    uint32_t* order; // of the triangles in the tree's leaves
+    uint32_t* order;      // of the triangles in the tree's leaves
+    knPointGroup* groups; // all points, for the support of the hull
+    uint32_t groupCount;
     uint32_t vertexCount;
     uint32_t triangleCount;
     uint32_t nodeCount;
     size_t vertexCapacity; // allocated
+    size_t groupCapacity;  // allocated
 } knPieceMesh;
 
 // Scratch of the surface comes from the arena, which is given back what it had; kn_errorMemory
@@ -64,6 +77,9 @@ static inline void knPieceMesh_Corners(const knPieceMesh* mesh, uint32_t triangl
         v[i] = mesh->vertices[mesh->triangles[triangle].v[i]].position;
     }
 }
+
+// The point of the surface that lies furthest along a direction.
+KN_API knVec3 knPieceMesh_Support(const knPieceMesh* mesh, knVec3 direction);
 
 // Returns false to stop.
 typedef bool knTriangleFcn(const knVec3 corners[3], uint32_t triangle, void* user);

@@ -9,6 +9,10 @@
 // Builds a tree over boxes: at most 2 * count nodes; `order` is filled. Depends on the boxes alone.
 uint32_t knBuildMeshTree(const knBox* boxes, uint32_t count, knMeshNode* nodes, uint32_t* order);
 
+// Fills the groups of points; `table` is scratch, `mask` + 1 entries, a power of two above twice
+// the number of points.
+knResult knPieceMesh_Group(knPieceMesh* mesh, uint32_t* table, uint32_t mask);
+
 // The nearest triangle to a point and the point on it; false when it is further than the limit.
 bool knPieceMesh_Nearest(const knPieceMesh* mesh, knVec3 p, float limit, knVec3* point,
                          uint32_t* triangle);

@@ -33,36 +33,16 @@ void knQueryRun_Add(knQueryRun* run, const knQueryWalk* walk, knVec3 p,
 {
     knPairResult* result = run->result;
     result->counters.found += 1;
-    if (run->isDeep && !(contact->distance < -run->epsilon))
+    knPairContact* kept = knSelection_Take(&run->selection, contact->distance, result);
+    if (kept)
     {
-        return;
-    }
-    if (result->count < run->limit)
-    {
-        knPairContact* kept = &run->contacts[result->count++];
         kept->contact.point = knTransformPoint(walk->other->transform, p);
         kept->contact.normal = knRotate(walk->other->transform.rotation, contact->normal);
         kept->contact.distance = contact->distance;
         kept->contact.feature = feature << 2 | (uint32_t)kind << 1 | walk->side;
         kept->side = walk->side;
         kept->kind = (uint8_t)kind;
-        result->counters.kept += 1;
     }
-    if (run->limits->full)
-    {
-        run->isStopped = result->count == run->limit;
-    }
-    else if (!run->isDeep && result->count >= run->target)
-    {
-        // enough for the solver; from here on only what it would leave too deep
-        run->isDeep = true;
-        run->isStopped = run->limit == run->target;
-    }
-    else
-    {
-        run->isStopped = result->count == run->limit;
-    }
-    result->isFull = run->isDeep || run->isStopped;
 }
 
 // In order of the lanes, so that where it stops does not depend on how many are tested at once.
@@ -70,7 +50,7 @@ static void TakeContacts(knQueryRun* run, const knQueryWalk* walk, const knVisit
                          uint32_t base)
 {
     uint8_t found = visits->found;
-    for (uint32_t i = 0; found >> i != 0 && !run->isStopped; ++i)
+    for (uint32_t i = 0; found >> i != 0 && !run->selection.isStopped; ++i)
     {
         if (found >> i & 1)
         {
@@ -88,26 +68,33 @@ static void TestLanes(knQueryRun* run, knQueryWalk* walk, uint32_t base)
     knSphereBatch* batch = &walk->batch;
     uint32_t count = batch->count - base < LANES ? batch->count - base : LANES;
     knVisits8 visits;
-    visits.mask = (uint8_t)((1u << count) - 1);
+    visits.mask = 0;
     visits.first = 0;
-    visits.margin = run->isDeep ? 0.0f : run->margin;
-    visits.depth = run->isDeep ? run->epsilon : 0.0f;
+    visits.margin = run->selection.isDeep ? 0.0f : run->selection.reach;
+    visits.depth = run->selection.isDeep ? run->selection.epsilon : 0.0f;
     for (uint32_t i = 0; i < LANES; ++i)
     {
         // lanes that are not in use repeat the last one
         uint32_t k = base + (i < count ? i : count - 1);
         knVec3 p = {batch->x[k], batch->y[k], batch->z[k]};
+        bool isNear = i < count && !knQueryWalk_IsBeyond(walk, p, batch->radius[k]);
+        visits.mask |= (uint8_t)((isNear ? 1u : 0u) << i);
         knVec3 q = knQueryWalk_ToOther(walk, p);
         visits.points.x[i] = q.x;
         visits.points.y[i] = q.y;
         visits.points.z[i] = q.z;
         visits.first |= (uint8_t)(batch->first[k] << i);
         float radius = batch->radius[k];
-        float reach = run->isDeep ? radius - run->epsilon : radius + run->margin;
+        float reach =
+            run->selection.isDeep ? radius - run->selection.epsilon : radius + run->selection.reach;
         // nothing hangs below a point of radius 0
         visits.reach[i] = radius > 0.0f ? (reach > 0.0f ? reach : 0.0f) : -1.0f;
     }
-    knFieldQuery_Visit8(&walk->field, &visits);
+    visits.found = visits.descend = 0;
+    if (visits.mask)
+    {
+        knFieldQuery_Visit8(&walk->field, &visits);
+    }
     if (visits.found)
     {
         TakeContacts(run, walk, &visits, base);
@@ -127,7 +114,7 @@ static void StepWalk(knQueryRun* run, knQueryWalk* walk)
         return;
     }
     walk->isDone = !knSphereQuery_Next(&walk->tree, &walk->batch);
-    for (uint32_t base = 0; !walk->isDone && !run->isStopped && base < walk->batch.count;
+    for (uint32_t base = 0; !walk->isDone && !run->selection.isStopped && base < walk->batch.count;
          base += LANES)
     {
         TestLanes(run, walk, base);
@@ -150,38 +137,20 @@ static void BeginWalk(knQueryWalk* walk, const knQueryPiece* sampled, const knQu
                         sampled->fragment, items, PointCount(sampled));
 }
 
-static void SetLimits(knQueryRun* run, const knQueryPiece* a, const knQueryPiece* b,
-                      const knPairState* state, uint32_t capacity)
+// The half-spaces of the slabs as the walk sees them, a margin and rounding further out.
+static void SetBounds(knQueryWalk* walk, const knPairQuery* query, float margin)
 {
-    const knContactLimits* limits = run->limits;
-    float radius = fminf(PieceRadius(a), PieceRadius(b));
-    run->epsilon = limits->epsilon * radius;
-    run->margin = limits->margin * radius;
-    uint32_t m = state->contacts > limits->contacts ? state->contacts : limits->contacts;
-    m = m < limits->maxContacts ? m : limits->maxContacts;
-    run->target = limits->full || m > capacity ? capacity : m;
-    uint32_t grown = run->target + (limits->full ? 0 : limits->growth);
-    grown = grown < limits->maxContacts || limits->full ? grown : limits->maxContacts;
-    run->limit = grown < capacity ? grown : capacity;
-}
-
-// m follows what the pair needs: up at once, down slowly.
-static void UpdateState(const knQueryRun* run, knPairState* state)
-{
-    if (run->limits->full)
+    knTransform t = walk->sampled->transform;
+    walk->boundCount = query->slabCount;
+    for (uint32_t i = 0; i < query->slabCount; ++i)
     {
-        return;
+        const knQuerySlab* slab = &query->slabs[i];
+        knVec3 n = walk->side == 0 ? slab->axis : knNeg(slab->axis);
+        float end = walk->side == 0 ? slab->b : -slab->a;
+        float slack = margin + 1e-6f * (fabsf(end) + knLength(t.position));
+        walk->bounds[i].normal = knInvRotate(t.rotation, n);
+        walk->bounds[i].limit = end - knDot(n, t.position) + slack;
     }
-    uint32_t count = run->result->count;
-    uint32_t m = run->target;
-    state->quiet = count >= m ? 0 : state->quiet + 1;
-    m = count > m ? count : m;
-    if (state->quiet > run->limits->decay && m > run->limits->contacts)
-    {
-        m -= 1;
-        state->quiet = 0;
-    }
-    state->contacts = m;
 }
 
 static knResult CheckArguments(const knQueryPiece* a, const knQueryPiece* b,
@@ -207,7 +176,8 @@ static bool AreApart(const knQueryRun* run)
     {
         const knQueryWalk* walk = &run->walks[i];
         knBox other = knFragmentField_Box(walk->other->family->field, walk->other->fragment);
-        if (!knBox_Overlaps(knBox_Expand(knQueryWalk_BoxInOther(walk), run->margin), other))
+        if (!knBox_Overlaps(knBox_Expand(knQueryWalk_BoxInOther(walk), run->selection.reach),
+                            other))
         {
             return true;
         }
@@ -222,21 +192,56 @@ static void Walk(knQueryRun* run)
         return;
     }
     // both directions in turn, level by level: neither may use up all contacts
-    while (!run->isStopped && !(run->walks[0].isDone && run->walks[1].isDone))
+    while (!run->selection.isStopped && !(run->walks[0].isDone && run->walks[1].isDone))
     {
         StepWalk(run, &run->walks[0]);
-        if (!run->isStopped)
+        if (!run->selection.isStopped)
         {
             StepWalk(run, &run->walks[1]);
         }
     }
     for (int i = 0; i < 2; ++i)
     {
-        if (run->result->count < run->limits->edgeContacts && !run->isStopped)
+        if (run->result->count - run->result->beyond < run->limits->edgeContacts &&
+            !run->selection.isStopped)
         {
             knQueryRun_TestEdges(run, &run->walks[i]);
         }
     }
+}
+
+knResult knPairQuery_Run(const knPairQuery* query, knPairResult* result)
+{
+    const knQueryPiece *a = query->pieces[0], *b = query->pieces[1];
+    knArena* scratch = query->scratch;
+    size_t mark = knArena_Mark(scratch);
+    knQueryRun* run = knArena_Allocate(scratch, 1, sizeof(knQueryRun));
+    knSphereQueryItem* itemsA = knArena_Allocate(scratch, PointCount(a), sizeof *itemsA);
+    knSphereQueryItem* itemsB = knArena_Allocate(scratch, PointCount(b), sizeof *itemsB);
+    if (!run || (!itemsA && PointCount(a) > 0) || (!itemsB && PointCount(b) > 0))
+    {
+        knArena_Rewind(scratch, mark);
+        return knFail(kn_errorMemory, "the arena is too small for a query of %u and %u points",
+                      PointCount(a), PointCount(b));
+    }
+    knPairResult found = {0};
+    run->limits = query->limits;
+    run->result = &found;
+    found.radius = fminf(PieceRadius(a), PieceRadius(b));
+    run->selection = knMakeSelection(query->limits, query->state, found.radius);
+    run->selection.contacts = query->contacts;
+    knSelection_Fit(&run->selection, query->capacity);
+    BeginWalk(&run->walks[0], a, b, 0, itemsA);
+    BeginWalk(&run->walks[1], b, a, 1, itemsB);
+    SetBounds(&run->walks[0], query, run->selection.reach);
+    SetBounds(&run->walks[1], query, run->selection.reach);
+    Walk(run);
+    knSelection_End(&run->selection, query->state, &found);
+    found.counters.fields[0] = run->walks[0].field.counters;
+    found.counters.fields[1] = run->walks[1].field.counters;
+    *result = found;
+    knArena_Rewind(scratch, mark);
+    return kn_success;
 }
 
 knResult knQueryPair(const knQueryPiece* a, const knQueryPiece* b, const knContactLimits* limits,
@@ -250,30 +255,11 @@ knResult knQueryPair(const knQueryPiece* a, const knQueryPiece* b, const knConta
     {
         return checked;
     }
-    size_t mark = knArena_Mark(scratch);
-    knQueryRun* run = knArena_Allocate(scratch, 1, sizeof(knQueryRun));
-    knSphereQueryItem* itemsA = knArena_Allocate(scratch, PointCount(a), sizeof *itemsA);
-    knSphereQueryItem* itemsB = knArena_Allocate(scratch, PointCount(b), sizeof *itemsB);
-    if (!run || (!itemsA && PointCount(a) > 0) || (!itemsB && PointCount(b) > 0))
-    {
-        knArena_Rewind(scratch, mark);
-        return knFail(kn_errorMemory, "the arena is too small for a query of %u and %u points",
-                      PointCount(a), PointCount(b));
-    }
-    knPairResult found = {0};
-    run->limits = limits;
-    run->isDeep = false;
-    run->isStopped = false;
-    run->contacts = contacts;
-    run->result = &found;
-    SetLimits(run, a, b, state, capacity);
-    BeginWalk(&run->walks[0], a, b, 0, itemsA);
-    BeginWalk(&run->walks[1], b, a, 1, itemsB);
-    Walk(run);
-    UpdateState(run, state);
-    found.counters.fields[0] = run->walks[0].field.counters;
-    found.counters.fields[1] = run->walks[1].field.counters;
-    *result = found;
-    knArena_Rewind(scratch, mark);
-    return kn_success;
+    knPairQuery query = {.pieces = {a, b},
+                         .limits = limits,
+                         .state = state,
+                         .scratch = scratch,
+                         .contacts = contacts,
+                         .capacity = capacity};
+    return knPairQuery_Run(&query, result);
 }

@@ -26,7 +26,10 @@ typedef struct knContactLimits
     float epsilon;         // share; penetration that the selection may leave: the paper's 0.002
     float margin;          // share; contacts are found this far before they touch
     uint32_t edgeContacts; // sharp edges are tested when points gave fewer contacts; 0 for never
-    bool full;             // no selection: every point in contact
+    // what motion may use up before a pair of knPairs is asked again, as a share of epsilon and of
+    // twice the margin: its contacts are kept meanwhile and go with their bodies; 0 to ask always
+    float coherence;
+    bool full; // no selection: every point in contact
 } knContactLimits;
 
 KN_API const knSettingTable* knContactSettings(void);
@@ -40,6 +43,7 @@ typedef struct knPairState
 {
     uint32_t contacts; // m, 0 for the limit's own
     uint32_t quiet;    // queries in a row that needed fewer
+    float room;        // share: points so far beyond the margin are listed too, and do not count
 } knPairState;
 
 typedef struct knQueryPiece
@@ -77,7 +81,10 @@ typedef struct knQueryCounters
 typedef struct knPairResult
 {
     uint32_t count;
-    bool isFull; // stopped because m, or the array, was full
+    bool isFull;     // stopped because m, or the array, was full
+    uint32_t beyond; // of them beyond the margin: the room of the state
+    float reach;  // m: points that are not among the contacts are no nearer; negative when inside
+    float radius; // m, that the shares of the limits refer to
     knQueryCounters counters;
 } knPairResult;
 

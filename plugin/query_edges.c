@@ -83,11 +83,13 @@ void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk)
     const knPieceEdges* list = &family->edges[walk->sampled->fragment];
     // first in the frame of the edges: most are far from the other piece
     knBox near = knQueryWalk_BoxInOther(&run->walks[1 - walk->side]);
-    for (uint32_t i = 0; i < list->count && !run->isStopped; ++i)
+    for (uint32_t i = 0; i < list->count && !run->selection.isStopped; ++i)
     {
         knBox own = {knMin(list->edges[i].a, list->edges[i].b),
                      knMax(list->edges[i].a, list->edges[i].b)};
-        if (!knBox_Overlaps(near, own))
+        knVec3 middle = knLerp(list->edges[i].a, list->edges[i].b, 0.5f);
+        float half = 0.5f * knDistance(list->edges[i].a, list->edges[i].b);
+        if (!knBox_Overlaps(near, own) || knQueryWalk_IsBeyond(walk, middle, half))
         {
             continue;
         }
@@ -101,7 +103,7 @@ void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk)
         run->result->counters.edges += 1;
         Part part;
         // an end inside is a point of the tree, and a contact already
-        if (!FindInside(walk, a, b, STEP * run->epsilon, &part) ||
+        if (!FindInside(walk, a, b, STEP * run->selection.epsilon, &part) ||
             knFieldQuery_Inside(&walk->field, a) || knFieldQuery_Inside(&walk->field, b))
         {
             continue;

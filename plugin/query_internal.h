@@ -1,7 +1,39 @@
 // SPDX-License-Identifier: Zlib
 #pragma once
 
-#include "knap/query.h"
+#include "query_select_internal.h"
+
+#define KN_MAX_SLABS 3
+
+// All of piece a lies above `a` along the axis, all of piece b below `b`: what they have in common
+// lies between.
+typedef struct knQuerySlab
+{
+    knVec3 axis; // unit, in the world
+    float a, b;  // m
+} knQuerySlab;
+
+// A half-space in the frame of the sampled piece: beyond it there is nothing of the other.
+typedef struct knQueryBound
+{
+    knVec3 normal;
+    float limit;
+} knQueryBound;
+
+// All that a query between two pieces takes.
+typedef struct knPairQuery
+{
+    const knQueryPiece* pieces[2];
+    const knContactLimits* limits;
+    knPairState* state;
+    knArena* scratch;
+    knPairContact* contacts;
+    uint32_t capacity;
+    uint32_t slabCount;
+    knQuerySlab slabs[KN_MAX_SLABS];
+} knPairQuery;
+
+knResult knPairQuery_Run(const knPairQuery* query, knPairResult* result);
 
 // One direction: the points of one piece against the field of the other.
 typedef struct knQueryWalk
@@ -13,6 +45,8 @@ typedef struct knQueryWalk
     knSphereQuery tree;
     knSphereBatch batch;
     knFieldQuery field;
+    knQueryBound bounds[KN_MAX_SLABS];
+    uint32_t boundCount;
     uint8_t side;
     bool isDone;
 } knQueryWalk;
@@ -21,13 +55,7 @@ typedef struct knQueryRun
 {
     knQueryWalk walks[2];
     const knContactLimits* limits;
-    float epsilon;   // m
-    float margin;    // m
-    uint32_t target; // m
-    uint32_t limit;  // contacts that fit now
-    bool isDeep;     // m was reached: only what is deeper than epsilon counts
-    bool isStopped;
-    knPairContact* contacts;
+    knSelection selection;
     knPairResult* result;
 } knQueryRun;
 
@@ -49,6 +77,19 @@ static inline knBox knQueryWalk_BoxInOther(const knQueryWalk* walk)
                 fabsf(m->cx.z) * e.x + fabsf(m->cy.z) * e.y + fabsf(m->cz.z) * e.z};
     float slack = 1e-5f * (fabsf(c.x) + fabsf(c.y) + fabsf(c.z) + e.x + e.y + e.z);
     return knBox_Expand((knBox){knSub(c, r), knAdd(c, r)}, slack);
+}
+
+// Whether a ball in the sampled piece's frame lies beyond all of the other.
+static inline bool knQueryWalk_IsBeyond(const knQueryWalk* walk, knVec3 p, float radius)
+{
+    for (uint32_t i = 0; i < walk->boundCount; ++i)
+    {
+        if (knDot(walk->bounds[i].normal, p) - radius > walk->bounds[i].limit)
+        {
+            return true;
+        }
+    }
+    return false;
 }
 
 // A contact at `p` in the other piece's frame; may stop the run.

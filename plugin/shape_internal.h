@@ -3,6 +3,8 @@
 
 #include "knap/shape.h"
 
+#include "query_select_internal.h"
+
 // A query of one piece against a shape or a mesh: the same selection for both.
 typedef struct knShapeRun
 {
@@ -17,24 +19,16 @@ typedef struct knShapeRun
     knSphereBatch batch;
     knFieldQuery field; // of the piece
     knBox box;          // of the piece, in its frame
-    float epsilon;      // m
-    float margin;       // m
-    uint32_t target;    // m
-    uint32_t limit;     // contacts that fit now
+    knSelection selection;
     uint32_t nextFeature;
     uint32_t featureCount;
-    bool isDeep; // m was reached: only what is deeper than epsilon counts
-    bool isStopped;
     bool isWalked;
-    knPairContact* contacts;
     knPairResult result;
 } knShapeRun;
 
 // Sets everything but the shape's part; `radius` is what shares refer to.
 void knShapeRun_Begin(knShapeRun* run, const knQueryPiece* piece, knTransform transform,
                       float radius, knSphereQueryItem* items);
-void knShapeRun_SetLimits(knShapeRun* run, const knPairState* state, uint32_t capacity);
-void knShapeRun_UpdateState(const knShapeRun* run, knPairState* state);
 
 // A contact on side 0: a point of the piece in its own frame, the normal in the shape's.
 void knShapeRun_AddPoint(knShapeRun* run, knVec3 p, float distance, knVec3 normal, uint32_t feature,

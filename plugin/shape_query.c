@@ -32,12 +32,13 @@ static void TestNode(knShapeRun* run, uint32_t i)
         float distance = knShape_Distance(run->shape, knShapeRun_ToShape(run, p), &normal);
         batch->cache[i] = distance;
         run->result.counters.points += 1;
-        if (distance < run->margin)
+        if (distance < run->selection.reach)
         {
             knShapeRun_AddPoint(run, p, distance, normal, batch->point[i], kn_contactPoint);
         }
     }
-    float reach = run->isDeep ? batch->radius[i] - run->epsilon : batch->radius[i] + run->margin;
+    float reach = run->selection.isDeep ? batch->radius[i] - run->selection.epsilon
+                                        : batch->radius[i] + run->selection.reach;
     batch->descend[i] = batch->cache[i] < reach;
 }
 
@@ -48,7 +49,7 @@ static void StepTree(knShapeRun* run)
     {
         return;
     }
-    for (uint32_t i = 0; i < run->batch.count && !run->isStopped; ++i)
+    for (uint32_t i = 0; i < run->batch.count && !run->selection.isStopped; ++i)
     {
         TestNode(run, i);
         run->result.counters.visits += 1;
@@ -59,7 +60,7 @@ static void StepFeatures(knShapeRun* run)
 {
     uint32_t end = run->nextFeature + FEATURES_AT_A_TIME;
     end = end < run->featureCount ? end : run->featureCount;
-    for (; run->nextFeature < end && !run->isStopped; ++run->nextFeature)
+    for (; run->nextFeature < end && !run->selection.isStopped; ++run->nextFeature)
     {
         knShapeFeature f = knShape_Feature(run->shape, run->nextFeature);
         if (!f.isEdge)
@@ -102,7 +103,7 @@ static float NearestAlong(const knShape* shape, knVec3 a, knVec3 b)
 static void TestPieceEdge(knShapeRun* run, const knPieceEdge* edge)
 {
     knVec3 a = knShapeRun_ToShape(run, edge->a), b = knShapeRun_ToShape(run, edge->b);
-    float reach = 0.5f * knDistance(a, b) + run->margin;
+    float reach = 0.5f * knDistance(a, b) + run->selection.reach;
     if (!(knShape_Distance(run->shape, knLerp(a, b, 0.5f), NULL) < reach))
     {
         return;
@@ -112,7 +113,7 @@ static void TestPieceEdge(knShapeRun* run, const knPieceEdge* edge)
     knVec3 normal;
     float distance = knShape_Distance(run->shape, knLerp(a, b, t), &normal);
     // an end is a point of the tree, and a contact already
-    if (distance < run->margin && t > 1e-3f && t < 1.0f - 1e-3f)
+    if (distance < run->selection.reach && t > 1e-3f && t < 1.0f - 1e-3f)
     {
         knShapeRun_AddPoint(run, knLerp(edge->a, edge->b, t), distance, normal, edge->id,
                             kn_contactEdge);
@@ -127,9 +128,9 @@ static void TestPieceEdges(knShapeRun* run)
         return;
     }
     knTransform toPiece = knInvMulTransforms(run->piece->transform, run->toWorld);
-    knBox box = knBox_Expand(knShape_Box(run->shape, toPiece), run->margin);
+    knBox box = knBox_Expand(knShape_Box(run->shape, toPiece), run->selection.reach);
     const knPieceEdges* list = &family->edges[run->piece->fragment];
-    for (uint32_t i = 0; i < list->count && !run->isStopped; ++i)
+    for (uint32_t i = 0; i < list->count && !run->selection.isStopped; ++i)
     {
         const knPieceEdge* edge = &list->edges[i];
         knBox edgeBox = {knMin(edge->a, edge->b), knMax(edge->a, edge->b)};
@@ -142,7 +143,7 @@ static void TestPieceEdges(knShapeRun* run)
 
 static void TestShapeEdges(knShapeRun* run)
 {
-    for (uint32_t i = 0; i < run->featureCount && !run->isStopped; ++i)
+    for (uint32_t i = 0; i < run->featureCount && !run->selection.isStopped; ++i)
     {
         knShapeFeature f = knShape_Feature(run->shape, i);
         if (f.isEdge)
@@ -163,24 +164,26 @@ static bool HasEdgeContacts(const knShape* shape)
 static void Run(knShapeRun* run)
 {
     knTransform toPiece = knInvMulTransforms(run->piece->transform, run->toWorld);
-    if (!knBox_Overlaps(knBox_Expand(run->box, run->margin), knShape_Box(run->shape, toPiece)))
+    if (!knBox_Overlaps(knBox_Expand(run->box, run->selection.reach),
+                        knShape_Box(run->shape, toPiece)))
     {
         return;
     }
     run->featureCount = knShape_FeatureCount(run->shape);
-    while (!run->isStopped && !(run->isWalked && run->nextFeature == run->featureCount))
+    while (!run->selection.isStopped && !(run->isWalked && run->nextFeature == run->featureCount))
     {
         // both ways in turn: neither may use up all contacts
         StepFeatures(run);
-        if (!run->isStopped)
+        if (!run->selection.isStopped)
         {
             StepTree(run);
         }
     }
-    if (HasEdgeContacts(run->shape) && run->result.count < run->limits->edgeContacts)
+    if (HasEdgeContacts(run->shape) &&
+        run->result.count - run->result.beyond < run->limits->edgeContacts)
     {
         TestShapeEdges(run);
-        if (run->result.count < run->limits->edgeContacts)
+        if (run->result.count - run->result.beyond < run->limits->edgeContacts)
         {
             TestPieceEdges(run);
         }
@@ -222,12 +225,13 @@ knResult knQueryShapeOnMesh(const knQueryPiece* piece, const knPieceMesh* mesh,
     run->limits = limits;
     run->shape = shape;
     run->mesh = mesh;
-    run->contacts = contacts;
     float radius = fminf(knQueryPieceRadius(piece), ShapeRadius(shape));
     knShapeRun_Begin(run, piece, transform, radius, items);
-    knShapeRun_SetLimits(run, state, capacity);
+    run->selection = knMakeSelection(limits, state, radius);
+    run->selection.contacts = contacts;
+    knSelection_Fit(&run->selection, capacity);
     Run(run);
-    knShapeRun_UpdateState(run, state);
+    knSelection_End(&run->selection, state, &run->result);
     run->result.counters.fields[1] = run->field.counters;
     *result = run->result;
     knArena_Rewind(scratch, mark);

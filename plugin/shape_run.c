@@ -39,72 +39,23 @@ void knShapeRun_Begin(knShapeRun* run, const knQueryPiece* piece, knTransform tr
     run->batch.count = 0;
     run->field = knMakeFieldQuery(family->field, piece->fragment);
     run->box = knFragmentField_Box(family->field, piece->fragment);
-    run->epsilon = run->limits->epsilon * radius;
-    run->margin = run->limits->margin * radius;
     run->nextFeature = 0;
     run->featureCount = 0;
-    run->isDeep = false;
-    run->isStopped = false;
     run->isWalked = false;
-    run->result = (knPairResult){0};
+    run->result = (knPairResult){.radius = radius};
     knSphereQuery_Begin(&run->tree, &family->forest, &family->cuts, piece->fragment, items,
                         knSphereForest_Fragment(&family->forest, piece->fragment).pointCount);
 }
 
-void knShapeRun_SetLimits(knShapeRun* run, const knPairState* state, uint32_t capacity)
-{
-    const knContactLimits* limits = run->limits;
-    uint32_t m = state->contacts > limits->contacts ? state->contacts : limits->contacts;
-    m = m < limits->maxContacts ? m : limits->maxContacts;
-    run->target = limits->full || m > capacity ? capacity : m;
-    uint32_t grown = run->target + (limits->full ? 0 : limits->growth);
-    grown = grown < limits->maxContacts || limits->full ? grown : limits->maxContacts;
-    run->limit = grown < capacity ? grown : capacity;
-}
-
-// As between pieces: m goes up at once and down slowly.
-void knShapeRun_UpdateState(const knShapeRun* run, knPairState* state)
-{
-    if (run->limits->full)
-    {
-        return;
-    }
-    uint32_t count = run->result.count;
-    uint32_t m = run->target;
-    state->quiet = count >= m ? 0 : state->quiet + 1;
-    m = count > m ? count : m;
-    if (state->quiet > run->limits->decay && m > run->limits->contacts)
-    {
-        m -= 1;
-        state->quiet = 0;
-    }
-    state->contacts = m;
-}
-
 static void Add(knShapeRun* run, const knPairContact* contact)
 {
-    knPairResult* result = &run->result;
-    result->counters.found += 1;
-    if (run->isDeep && !(contact->contact.distance < -run->epsilon))
+    run->result.counters.found += 1;
+    knPairContact* place =
+        knSelection_Take(&run->selection, contact->contact.distance, &run->result);
+    if (place)
     {
-        return;
+        *place = *contact;
     }
-    if (result->count < run->limit)
-    {
-        run->contacts[result->count++] = *contact;
-        result->counters.kept += 1;
-    }
-    if (!run->limits->full && !run->isDeep && result->count >= run->target)
-    {
-        // enough for the solver; from here on only what it would leave too deep
-        run->isDeep = true;
-        run->isStopped = run->limit == run->target;
-    }
-    else
-    {
-        run->isStopped = result->count == run->limit;
-    }
-    result->isFull = run->isDeep || run->isStopped;
 }
 
 void knShapeRun_AddPoint(knShapeRun* run, knVec3 p, float distance, knVec3 normal, uint32_t feature,

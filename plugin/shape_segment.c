@@ -86,7 +86,7 @@ static bool Measure(const Way* way, float t, float reach, float* distance, knVec
 // The shares of the way between which it can touch the piece's box; false when it cannot.
 static bool ClipToBox(const Way* way, float* begin, float* end)
 {
-    float reach = fmaxf(way->feature->radiusA, way->feature->radiusB) + way->run->margin;
+    float reach = fmaxf(way->feature->radiusA, way->feature->radiusB) + way->run->selection.reach;
     knBox box = knBox_Expand(way->run->box, reach);
     *begin = 0.0f;
     *end = 1.0f;
@@ -132,12 +132,12 @@ static uint32_t TakeSamples(const Way* way, float begin, float end, Sample* samp
         float radius =
             RadiusAt(way, t) + half * fabsf(way->feature->radiusB - way->feature->radiusA);
         if (!knFieldQuery_SphereTest(&run->field, PointAt(way, t),
-                                     half * way->length + radius + run->margin))
+                                     half * way->length + radius + run->selection.reach))
         {
             continue;
         }
         Sample s = {.t = t, .half = half};
-        float reach = run->margin + half * way->length;
+        float reach = run->selection.reach + half * way->length;
         bool isLeaf = 2.0f * half <= part;
         if (isLeaf && Measure(way, t, reach, &s.distance, &s.normal))
         {
@@ -157,7 +157,7 @@ static uint32_t TakeSamples(const Way* way, float begin, float end, Sample* samp
 static void Emit(const Way* way, const Sample* s, uint32_t id)
 {
     knShapeRun* run = way->run;
-    if (run->isStopped || !(s->distance < run->margin))
+    if (run->selection.isStopped || !(s->distance < run->selection.reach))
     {
         return;
     }
@@ -184,9 +184,10 @@ static float Slope(const Way* way, const Sample* s)
 static Sample Refine(const Way* way, Sample s)
 {
     float step = s.half;
-    float reach = way->run->margin + s.half * way->length;
+    float reach = way->run->selection.reach + s.half * way->length;
     bool isRim = way->feature->rimRadius > 0.0f;
-    for (int i = 0; i < REFINEMENTS && step * way->length > 0.02f * way->run->epsilon; ++i)
+    for (int i = 0; i < REFINEMENTS && step * way->length > 0.02f * way->run->selection.epsilon;
+         ++i)
     {
         Sample tried = s;
         tried.t = Slope(way, &s) > 0.0f ? s.t - step : s.t + step;
@@ -206,7 +207,7 @@ static Sample EndOf(const Way* way, Sample s, float sign)
 {
     Sample end = s;
     end.t = fminf(fmaxf(s.t + sign * s.half, 0.0f), 1.0f);
-    bool found = Measure(way, end.t, way->run->margin, &end.distance, &end.normal);
+    bool found = Measure(way, end.t, way->run->selection.reach, &end.distance, &end.normal);
     return found ? end : s;
 }
 
@@ -223,11 +224,11 @@ static void FindEnds(const Way* way, const Sample* samples, uint32_t count, uint
         return;
     }
     uint32_t low = 0, high = count - 1;
-    while (low < best && !(samples[low].distance < way->run->margin))
+    while (low < best && !(samples[low].distance < way->run->selection.reach))
     {
         ++low;
     }
-    while (high > best && !(samples[high].distance < way->run->margin))
+    while (high > best && !(samples[high].distance < way->run->selection.reach))
     {
         --high;
     }
@@ -243,7 +244,7 @@ static void EmitStretch(const Way* way, const Sample* samples, uint32_t count, u
         best = samples[i].distance < samples[best].distance ? i : best;
     }
     Sample deepest = Refine(way, samples[best]);
-    if (!(deepest.distance < way->run->margin))
+    if (!(deepest.distance < way->run->selection.reach))
     {
         return;
     }
@@ -253,9 +254,9 @@ static void EmitStretch(const Way* way, const Sample* samples, uint32_t count, u
     for (uint32_t i = 0; i < 2; ++i)
     {
         float apart = fabsf(ends[i].t - deepest.t) * way->length;
-        isApart[i] = apart > 4.0f * way->run->epsilon && apart * 16.0f > way->length;
+        isApart[i] = apart > 4.0f * way->run->selection.epsilon && apart * 16.0f > way->length;
         // on a flat face every point is the deepest: then an end, which stays where it is
-        bool isAsDeep = ends[i].distance < deepest.distance + 0.1f * way->run->epsilon;
+        bool isAsDeep = ends[i].distance < deepest.distance + 0.1f * way->run->selection.epsilon;
         deepest = isAsDeep && !isApart[i] ? ends[i] : deepest;
     }
     Emit(way, &deepest, 4 * id);
@@ -272,8 +273,9 @@ static void TestBall(const Way* way, uint32_t id)
 {
     Sample s = {0};
     knShapeRun* run = way->run;
-    if (knFieldQuery_SphereTest(&run->field, way->a, way->feature->radiusA + run->margin) &&
-        Measure(way, 0.0f, run->margin, &s.distance, &s.normal))
+    if (knFieldQuery_SphereTest(&run->field, way->a,
+                                way->feature->radiusA + run->selection.reach) &&
+        Measure(way, 0.0f, run->selection.reach, &s.distance, &s.normal))
     {
         Emit(way, &s, 4 * id);
     }

@@ -80,16 +80,18 @@ static void TestNode(MeshRun* m, uint32_t i)
     knShapeRun* run = &m->run;
     knSphereBatch* batch = &run->batch;
     knVec3 p = {batch->x[i], batch->y[i], batch->z[i]};
-    float reach = run->isDeep ? batch->radius[i] - run->epsilon : batch->radius[i] + run->margin;
+    float reach = run->selection.isDeep ? batch->radius[i] - run->selection.epsilon
+                                        : batch->radius[i] + run->selection.reach;
     if (batch->first[i])
     {
         // a point below it may still be within reach
-        float limit = batch->radius[i] + fmaxf(run->margin + m->batch.source->margin, m->reach);
+        float limit =
+            batch->radius[i] + fmaxf(run->selection.reach + m->batch.source->margin, m->reach);
         knVec3 normal;
         float distance = MeasurePoint(m, knShapeRun_ToShape(run, p), limit, &normal);
         batch->cache[i] = distance;
         run->result.counters.points += 1;
-        if (distance < run->margin && distance > -m->reach)
+        if (distance < run->selection.reach && distance > -m->reach)
         {
             knShapeRun_AddPoint(run, p, distance, normal, batch->point[i], kn_contactPoint);
         }
@@ -100,9 +102,9 @@ static void TestNode(MeshRun* m, uint32_t i)
 static void WalkTree(MeshRun* m)
 {
     knShapeRun* run = &m->run;
-    while (!run->isStopped && knSphereQuery_Next(&run->tree, &run->batch))
+    while (!run->selection.isStopped && knSphereQuery_Next(&run->tree, &run->batch))
     {
-        for (uint32_t i = 0; i < run->batch.count && !run->isStopped; ++i)
+        for (uint32_t i = 0; i < run->batch.count && !run->selection.isStopped; ++i)
         {
             TestNode(m, i);
             run->result.counters.visits += 1;
@@ -119,7 +121,7 @@ static uint32_t FeatureId(const knMeshTriangle* triangle, uint32_t feature)
 static void TestCorners(MeshRun* m)
 {
     const knTriangleBatch* source = m->batch.source;
-    for (uint32_t i = 0; i < 3 * source->count && !m->run.isStopped; ++i)
+    for (uint32_t i = 0; i < 3 * source->count && !m->run.selection.isStopped; ++i)
     {
         uint32_t id = m->batch.welded[i / 3].v[i % 3];
         if (id != i || !m->batch.isSharp[id])
@@ -138,7 +140,7 @@ static void TestCorners(MeshRun* m)
 static void TestEdges(MeshRun* m)
 {
     const knTriangleBatch* source = m->batch.source;
-    for (uint32_t i = 0; i < 3 * source->count && !m->run.isStopped; ++i)
+    for (uint32_t i = 0; i < 3 * source->count && !m->run.selection.isStopped; ++i)
     {
         if (!(m->batch.sharpSides[i / 3] >> i % 3 & 1))
         {
@@ -193,7 +195,8 @@ static void Run(MeshRun* m)
     }
     TestCorners(m);
     WalkTree(m);
-    if (m->run.result.count < m->run.limits->edgeContacts && !m->run.isStopped)
+    if (m->run.result.count - m->run.result.beyond < m->run.limits->edgeContacts &&
+        !m->run.selection.isStopped)
     {
         TestEdges(m);
     }
@@ -227,11 +230,12 @@ knResult knQueryTriangles(const knQueryPiece* piece, const knTriangleBatch* batc
     m->run.limits = limits;
     m->run.shape = NULL;
     m->run.mesh = NULL;
-    m->run.contacts = contacts;
     Begin(m, piece, batch, items);
-    knShapeRun_SetLimits(&m->run, state, capacity);
+    m->run.selection = knMakeSelection(limits, state, m->run.result.radius);
+    m->run.selection.contacts = contacts;
+    knSelection_Fit(&m->run.selection, capacity);
     Run(m);
-    knShapeRun_UpdateState(&m->run, state);
+    knSelection_End(&m->run.selection, state, &m->run.result);
     m->run.result.counters.fields[1] = m->run.field.counters;
     *result = m->run.result;
     knArena_Rewind(scratch, mark);

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Zlib
+#include "pairs_internal.h"
+
+#include "family_internal.h"
+
+// What a query finds stays true for a while. It says how near the nearest point is that it did not
+// list; until the two have moved against each other by that much, nothing new can touch. Contacts
+// that are known go with their bodies: a point of one and a plane of the other. A pile at rest asks
+// nothing.
+
+// What the answer depends on besides the pose.
+static knPairKey MakeKey(const knPairSide* side)
+{
+    knPairKey key = {.fragment = side->fragment};
+    switch (side->kind)
+    {
+    case kn_sidePiece:
+        key.what = side->family;
+        // a break makes new fragments
+        key.stamp = side->family->fragments.fragmentCount;
+        break;
+    case kn_sideShape:
+        key.what = side->shape;
+        break;
+    default:
+        key.what = side->batch;
+        key.stamp = side->serial;
+    }
+    return key;
+}
+
+static bool IsSameKey(knPairKey a, knPairKey b)
+{
+    return a.what == b.what && a.fragment == b.fragment && a.stamp == b.stamp;
+}
+
+// Triangles that nobody numbers may be others in every step.
+static bool CanKeep(const knPairJob* job)
+{
+    for (int i = 0; i < 2; ++i)
+    {
+        const knPairSide* side = &job->input->sides[i];
+        if (side->kind == kn_sideTriangles && side->serial == 0)
+        {
+            return false;
+        }
+    }
+    return job->limits->coherence > 0.0f && !job->limits->full;
+}
+
+static knTransform PoseOf(const knPairInput* input)
+{
+    return knInvMulTransforms(input->sides[1].motion.start, input->sides[0].motion.start);
+}
+
+// No point of the two has moved further than this as the other sees it.
+static float Moved(const knPairInput* input, knTransform then, knTransform now)
+{
+    knQuat turn = knMulQuat(knConjugate(then.rotation), now.rotation);
+    float chord = 2.0f * sqrtf(turn.x * turn.x + turn.y * turn.y + turn.z * turn.z);
+    float least = FLT_MAX;
+    for (int i = 0; i < 2; ++i)
+    {
+        if (input->sides[i].kind == kn_sidePiece)
+        {
+            knVec3 from = i == 0 ? then.position : knInvRotate(then.rotation, then.position);
+            knVec3 to = i == 0 ? now.position : knInvRotate(now.rotation, now.position);
+            least = fminf(least, knDistance(from, to) + chord * input->sides[i].mesh->radius);
+        }
+    }
+    return least;
+}
+
+typedef struct Frame
+{
+    knMat3 rotation;
+    knVec3 position;
+} Frame;
+
+static void Refresh(const knPairJob* job, const Frame frames[2], const knKeptTouch* kept,
+                    uint32_t* count)
+{
+    const Frame *own = &frames[kept->side], *other = &frames[1 - kept->side];
+    knVec3 p = knAdd(knMulMV(own->rotation, kept->point), own->position);
+    knVec3 q = knMulMV(knTranspose(other->rotation), knSub(p, other->position));
+    knVec3 n = knMulMV(other->rotation, kept->normal);
+    float distance = knDot(kept->normal, q) - kept->offset;
+    if (distance > job->cache->margin)
+    {
+        return;
+    }
+    knTouch* touch = &job->touches[(*count)++];
+    *touch = (knTouch){
+        .normal = kept->side == 0 ? n : knNeg(n), .distance = distance, .feature = kept->feature};
+    touch->points[kept->side] = p;
+    touch->points[1 - kept->side] = knAddScaled(p, -distance, n);
+}
+
+bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
+{
+    knPairCache* cache = job->cache;
+    if (!(cache->slack > 0.0f) || !CanKeep(job) ||
+        !IsSameKey(cache->keys[0], MakeKey(&job->input->sides[0])) ||
+        !IsSameKey(cache->keys[1], MakeKey(&job->input->sides[1])))
+    {
+        return false;
+    }
+    *left = cache->slack - Moved(job->input, cache->pose, PoseOf(job->input));
+    if (!(*left > 0.0f))
+    {
+        return false;
+    }
+    *count = 0;
+    if (cache->count > 0)
+    {
+        Frame frames[2];
+        for (int i = 0; i < 2; ++i)
+        {
+            const knTransform* t = &job->input->sides[i].motion.start;
+            frames[i] = (Frame){knMat3FromQuat(t->rotation), t->position};
+        }
+        for (uint32_t i = 0; i < cache->count; ++i)
+        {
+            Refresh(job, frames, &job->kept[i], count);
+        }
+    }
+    return true;
+}
+
+static void KeepTouch(const knPairJob* job, const knPairContact* c, int first, knKeptTouch* kept)
+{
+    int side = c->side ^ first;
+    const knTransform* own = &job->input->sides[side].motion.start;
+    const knTransform* other = &job->input->sides[1 - side].motion.start;
+    kept->side = (uint8_t)side;
+    kept->feature = c->contact.feature;
+    kept->point = knInvTransformPoint(*own, c->contact.point);
+    kept->normal = knInvRotate(other->rotation, c->contact.normal);
+    kept->offset =
+        knDot(kept->normal, knInvTransformPoint(*other, c->contact.point)) - c->contact.distance;
+}
+
+static void Begin(const knPairJob* job, float slack, float margin)
+{
+    knPairCache* cache = job->cache;
+    cache->slack = slack;
+    cache->margin = margin;
+    cache->count = 0;
+    cache->pose = PoseOf(job->input);
+    for (int i = 0; i < 2; ++i)
+    {
+        cache->keys[i] = MakeKey(&job->input->sides[i]);
+    }
+}
+
+void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts,
+                      const knPairResult* result)
+{
+    job->cache->slack = 0.0f;
+    if (!CanKeep(job))
+    {
+        return;
+    }
+    // what comes new is found at the margin, or while it is little deeper than epsilon
+    float margin = job->limits->margin * result->radius;
+    float deepest = (1.0f + job->limits->coherence) * job->limits->epsilon * result->radius;
+    Begin(job, result->reach < 0.0f ? result->reach + deepest : result->reach - margin, margin);
+    int first = knPairInput_PieceSide(job->input);
+    for (uint32_t i = 0; i < result->count && job->cache->slack > 0.0f; ++i)
+    {
+        KeepTouch(job, &contacts[i], first, &job->kept[job->cache->count++]);
+    }
+}
+
+void knPairCache_KeepApart(const knPairJob* job, const knPart* part)
+{
+    job->cache->slack = 0.0f;
+    job->cache->axis = part->axis;
+    if (CanKeep(job))
+    {
+        Begin(job, part->room - part->margin, part->margin);
+    }
+}

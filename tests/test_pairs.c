@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Zlib
+#include "kit.h"
+#include "knap/pairs.h"
+#include "knap/random.h"
+#include "pieces.h"
+
+// What pairs remember may save time and nothing else. The oracle is the query of one pair with full
+// detection, which knows nothing of rounds, planes or slabs.
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+#define WALKS 6
+#else
+#define WALKS 40
+#endif
+#define STEPS    60
+#define CONTACTS 4096
+
+static TestModel bunny;
+static knFamily* family;
+static uint32_t pieces[64];
+static uint32_t pieceCount;
+static knPieceMesh meshes[64];
+
+static int Open(void** state)
+{
+    (void)state;
+    bunny = OpenDemoModel("bunny");
+    family = MakeFamily(&bunny);
+    BreakInto(family, 8, 5);
+    pieceCount = ListPieces(family, pieces, 64);
+    for (uint32_t i = 0; i < pieceCount; ++i)
+    {
+        assert_int_equal(knCreatePieceMesh(&meshes[i], family, pieces[i], NULL, NULL, NULL),
+                         kn_success);
+    }
+    return 0;
+}
+
+static int Close(void** state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < pieceCount; ++i)
+    {
+        knDestroyPieceMesh(&meshes[i]);
+    }
+    knDestroyFamily(family);
+    CloseModel(&bunny);
+    return 0;
+}
+
+static knPairs* MakePairs(const knContactLimits* limits, knId* id)
+{
+    knPairsDef def = knDefaultPairsDef();
+    def.limits = *limits;
+    knPairs* pairs;
+    assert_int_equal(knCreatePairs(&pairs, &def, NULL), kn_success);
+    assert_int_equal(knPairs_Add(pairs, id), kn_success);
+    return pairs;
+}
+
+static knPairSide MakeSide(uint32_t piece, knTransform t)
+{
+    return (knPairSide){.kind = kn_sidePiece,
+                        .family = family,
+                        .fragment = pieces[piece],
+                        .mesh = &meshes[piece],
+                        .motion.start = t};
+}
+
+static uint32_t Ask(knPairs* pairs, knId id, const knPairInput* input, const knTouch** touches)
+{
+    uint32_t count;
+    knPairs_Begin(pairs);
+    assert_int_equal(knPairs_Submit(pairs, id, input), kn_success);
+    knPairs_Run(pairs);
+    assert_true(knPairs_Take(pairs, id, input, touches, &count));
+    return count;
+}
+
+static knQueryPiece AsQuery(const knPairSide* side)
+{
+    knTransform t = side->motion.start;
+    t.position = knSub(t.position, knRotate(t.rotation, side->mesh->center));
+    return (knQueryPiece){side->family, side->fragment, t};
+}
+
+// Every point within the margin, by full detection.
+static uint32_t AskFully(const knPairInput* input, float margin, knPairContact* contacts,
+                         float* radius)
+{
+    static knArena scratch;
+    if (scratch.capacity == 0)
+    {
+        assert_int_equal(knCreateArena(&scratch, (size_t)8 << 20, NULL), kn_success);
+    }
+    knContactLimits limits = knDefaultContactLimits();
+    limits.full = true;
+    limits.margin = margin;
+    limits.edgeContacts = 0;
+    knPairState state = {0};
+    knPairResult result;
+    knQueryPiece a = AsQuery(&input->sides[0]), b = AsQuery(&input->sides[1]);
+    assert_int_equal(knQueryPair(&a, &b, &limits, &state, &scratch, contacts, CONTACTS, &result),
+                     kn_success);
+    knDestroyArena(&scratch);
+    *radius = result.radius;
+    return result.count;
+}
+
+static bool Lists(const knTouch* touches, uint32_t count, uint32_t feature)
+{
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        if (touches[i].feature == feature)
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Two pieces near each other, in some pose.
+static knPairInput RandomPair(knRandom* random)
+{
+    uint32_t a = knRandom_Below(random, pieceCount), b = knRandom_Below(random, pieceCount);
+    knTransform t = {{0.0f, 0.0f, 0.0f},
+                     knMakeQuat(knRandom_UnitVec3(random), knRandom_Range(random, 0.0f, 3.0f))};
+    knPairInput input = {.sides = {MakeSide(a, knIdentityTransform()), MakeSide(b, t)}};
+    float apart = knRandom_Range(random, 0.4f, 1.2f) * (meshes[a].radius + meshes[b].radius);
+    input.sides[1].motion.start.position = knScale(apart, knRandom_UnitVec3(random));
+    return input;
+}
+
+static void MoveALittle(knRandom* random, knPairInput* input, knVec3 drift, float size)
+{
+    knTransform* t = &input->sides[1].motion.start;
+    knVec3 step = knAddScaled(drift, size, knRandom_UnitVec3(random));
+    t->position = knAdd(t->position, step);
+    float angle = knRandom_Range(random, 0.0f, size) / input->sides[1].mesh->radius;
+    t->rotation =
+        knNormalizeQuat(knMulQuat(knMakeQuat(knRandom_UnitVec3(random), angle), t->rotation));
+}
+
+typedef struct Tally
+{
+    uint64_t asked, kept, deep, touching;
+} Tally;
+
+// Moves a pair step by step; whatever full detection finds deeper than `share` must be listed.
+static void WalkAlong(knRandom* random, const knContactLimits* limits, float share, Tally* tally)
+{
+    static knPairContact contacts[CONTACTS];
+    knId id;
+    knPairs* pairs = MakePairs(limits, &id);
+    knPairInput input = RandomPair(random);
+    float size = 0.001f * fminf(input.sides[0].mesh->radius, input.sides[1].mesh->radius) *
+                 knRandom_Range(random, 0.0f, 2.0f);
+    knVec3 drift = knScale(-0.5f * size, knNormalize(input.sides[1].motion.start.position));
+    uint64_t mended = 0;
+    for (int i = 0; i < STEPS; ++i)
+    {
+        const knTouch* touches;
+        knPairs_ResetCounters(pairs);
+        uint32_t count = Ask(pairs, id, &input, &touches);
+        knPairsCounters counters = knPairs_Counters(pairs);
+        mended = counters.kept > 0 ? mended : counters.mended;
+        tally->asked += 1;
+        tally->kept += counters.kept;
+        uint64_t missing = 0;
+        float radius;
+        uint32_t truth = AskFully(&input, limits->margin, contacts, &radius);
+        for (uint32_t k = 0; k < truth; ++k)
+        {
+            if (contacts[k].contact.distance < share * radius)
+            {
+                missing += !Lists(touches, count, contacts[k].contact.feature);
+                tally->deep += 1;
+            }
+        }
+        // a normal that was mended has another distance with it, and may stand clear
+        assert_true(missing <= mended);
+        tally->touching += truth > 0;
+        MoveALittle(random, &input, drift, size);
+    }
+    knDestroyPairs(pairs);
+}
+
+// With room for all, nothing within the margin is missed, whether it was asked for or remembered.
+static void EveryContactWithinTheMarginIsListed(void** state)
+{
+    (void)state;
+    knRandom random = knMakeRandom(17);
+    knContactLimits limits = knDefaultContactLimits();
+    limits.contacts = limits.maxContacts = 2048;
+    Tally tally = {0};
+    for (int i = 0; i < WALKS; ++i)
+    {
+        // remembered distances are those of planes: a point may stand a little further off
+        WalkAlong(&random, &limits, 0.0f, &tally);
+    }
+    printf("%llu of %llu answers remembered, %llu with contacts, %llu contacts checked\n",
+           (unsigned long long)tally.kept, (unsigned long long)tally.asked,
+           (unsigned long long)tally.touching, (unsigned long long)tally.deep);
+    assert_true(tally.kept * 4 > tally.asked && tally.touching * 10 > tally.asked);
+}
+
+// With selection, what is deeper than epsilon and the share that motion may use is always listed.
+static void WhatIsDeepIsListed(void** state)
+{
+    (void)state;
+    knRandom random = knMakeRandom(23);
+    knContactLimits limits = knDefaultContactLimits();
+    limits.contacts = 4;
+    limits.growth = limits.maxContacts = 2048;
+    Tally tally = {0};
+    for (int i = 0; i < WALKS; ++i)
+    {
+        WalkAlong(&random, &limits, -(1.0f + limits.coherence) * limits.epsilon, &tally);
+    }
+    printf("%llu of %llu answers remembered, %llu deep contacts checked\n",
+           (unsigned long long)tally.kept, (unsigned long long)tally.asked,
+           (unsigned long long)tally.deep);
+    assert_true(tally.kept * 4 > tally.asked && tally.deep > 100);
+}
+
+static uint64_t KeptInNextRound(knPairs* pairs, knId id, const knPairInput* input)
+{
+    const knTouch* touches;
+    knPairs_ResetCounters(pairs);
+    (void)Ask(pairs, id, input, &touches);
+    return knPairs_Counters(pairs).kept;
+}
+
+// Limits, a break, another piece and a call end what pairs remember.
+static void MemoryEnds(void** state)
+{
+    (void)state;
+    knContactLimits limits = knDefaultContactLimits();
+    knId id;
+    knPairs* pairs = MakePairs(&limits, &id);
+    TestModel box =
+        OpenBoxModel("box", knMakeVec3(-0.1f, -0.1f, -0.1f), knMakeVec3(0.1f, 0.1f, 0.1f));
+    knFamily* other = MakeFamily(&box);
+    knPieceMesh mesh;
+    assert_int_equal(knCreatePieceMesh(&mesh, other, 0, NULL, NULL, NULL), kn_success);
+    knPairInput input = {.sides = {MakeSide(0, knIdentityTransform()), {.kind = kn_sidePiece}}};
+    input.sides[1].family = other;
+    input.sides[1].mesh = &mesh;
+    input.sides[1].motion.start = knIdentityTransform();
+    input.sides[1].motion.start.position.y = 0.5f;
+    assert_int_equal(KeptInNextRound(pairs, id, &input), 0);
+    assert_int_equal(KeptInNextRound(pairs, id, &input), 1);
+    knPairs_Forget(pairs);
+    assert_int_equal(KeptInNextRound(pairs, id, &input), 0);
+    assert_int_equal(KeptInNextRound(pairs, id, &input), 1);
+    assert_int_equal(knPairs_SetLimits(pairs, &limits), kn_success);
+    assert_int_equal(KeptInNextRound(pairs, id, &input), 0);
+    assert_true(SplitByPlane(other, 0, knMakeVec3(1.0f, 0.0f, 0.0f)));
+    assert_int_equal(KeptInNextRound(pairs, id, &input), 0);
+    assert_int_equal(KeptInNextRound(pairs, id, &input), 1);
+    input.sides[0] = MakeSide(1, knIdentityTransform());
+    assert_int_equal(KeptInNextRound(pairs, id, &input), 0);
+    limits.full = true;
+    assert_int_equal(knPairs_SetLimits(pairs, &limits), kn_success);
+    assert_int_equal(KeptInNextRound(pairs, id, &input), 0);
+    assert_int_equal(KeptInNextRound(pairs, id, &input), 0);
+    knDestroyPairs(pairs);
+    knDestroyPieceMesh(&mesh);
+    knDestroyFamily(other);
+    CloseModel(&box);
+}
+
+// The support of a piece's hull is that of all its vertices.
+static void SupportIsTheFurthestVertex(void** state)
+{
+    (void)state;
+    knRandom random = knMakeRandom(3);
+    for (int i = 0; i < 1000; ++i)
+    {
+        const knPieceMesh* mesh = &meshes[knRandom_Below(&random, pieceCount)];
+        knVec3 d = knRandom_UnitVec3(&random);
+        float most = -INFINITY;
+        for (uint32_t k = 0; k < mesh->vertexCount; ++k)
+        {
+            most = fmaxf(most, knDot(d, mesh->vertices[k].position));
+        }
+        assert_float_equal(knDot(d, knPieceMesh_Support(mesh, d)), most, 1e-6f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(EveryContactWithinTheMarginIsListed),
+        cmocka_unit_test(WhatIsDeepIsListed),
+        cmocka_unit_test(MemoryEnds),
+        cmocka_unit_test(SupportIsTheFurthestVertex),
+    };
+    return cmocka_run_group_tests(tests, Open, Close);
+}
