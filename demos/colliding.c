@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Zlib
 #include "demos/colliding.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +18,12 @@ typedef struct Counter
     void* user;
 } Counter;
 
-static void Visit(const Counter* c, knVec3 point)
+static void Visit(const Counter* c, knVec3 point, float depth, float radius)
 {
     if (c->visit)
     {
-        c->visit(c->user, point);
+        knColliding colliding = {point, depth, radius};
+        c->visit(c->user, &colliding);
     }
 }
 
@@ -57,7 +59,7 @@ static knQueryPiece MakeQueryPiece(const knBodyPiece* piece, knTransform transfo
     return (knQueryPiece){piece->object, piece->fragment, transform};
 }
 
-static uint32_t CountPieces(Counter* c, const knQueryPiece* a, const knQueryPiece* b)
+static uint32_t CountPieces(Counter* c, const knQueryPiece* a, const knQueryPiece* b, float radius)
 {
     knContactLimits limits = knDefaultContactLimits();
     limits.full = true;
@@ -74,7 +76,7 @@ static uint32_t CountPieces(Counter* c, const knQueryPiece* a, const knQueryPiec
     uint32_t count = done == kn_success ? result.count : 0;
     for (uint32_t i = 0; i < count; ++i)
     {
-        Visit(c, c->points[i].contact.point);
+        Visit(c, c->points[i].contact.point, -c->points[i].contact.distance, radius);
     }
     return count;
 }
@@ -98,10 +100,10 @@ static uint32_t CountVertices(const Counter* c, const knBodyPiece* piece, knTran
     {
         const knMeshVertex* v = &piece->mesh->vertices[i];
         knVec3 p = knTransformPoint(transform, v->position);
-        bool isIn = radius > 0.0f ? knDistance(p, ball.transform.position) < radius : p.y < 0.0f;
-        if (isIn && v->point != last)
+        float depth = radius > 0.0f ? radius - knDistance(p, ball.transform.position) : -p.y;
+        if (depth > 0.0f && v->point != last)
         {
-            Visit(c, p);
+            Visit(c, p, depth, piece->mesh->radius);
             count += 1;
         }
         last = v->point;
@@ -122,7 +124,7 @@ static uint32_t CountPair(Counter* c, const knBodyId bodies[2])
     {
         knQueryPiece a = MakeQueryPiece(&pieces[0], transforms[0]);
         knQueryPiece b = MakeQueryPiece(&pieces[1], transforms[1]);
-        return CountPieces(c, &a, &b);
+        return CountPieces(c, &a, &b, fminf(pieces[0].mesh->radius, pieces[1].mesh->radius));
     }
     int side = isPiece[0] ? 0 : 1;
     return isPiece[side] ? CountVertices(c, &pieces[side], transforms[side], bodies[1 - side]) : 0;

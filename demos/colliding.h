@@ -6,8 +6,15 @@
 
 #include "demos/stage.h"
 
-// Called for each colliding point, in the world.
-typedef void knCollidingFcn(void* user, knVec3 point);
+// A point of a piece inside another body.
+typedef struct knColliding
+{
+    knVec3 point; // in the world
+    float depth;  // m
+    float radius; // m, of the smaller piece
+} knColliding;
+
+typedef void knCollidingFcn(void* user, const knColliding* colliding);
 
 // Of the pairs that had a contact in the last step: points of either piece inside the other, and
 // vertices of a piece below the floor or inside a ball. `visit` may be null.

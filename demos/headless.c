@@ -132,6 +132,7 @@ static knResult RunSteps(Headless* h)
             }
         }
     }
+    knJudge_Rest(&h->stats->judge, h->stage);
     return result;
 }
 

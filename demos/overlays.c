@@ -32,10 +32,10 @@ typedef struct Dropped
     float size;
 } Dropped;
 
-static void SketchDropped(void* user, knVec3 point)
+static void SketchDropped(void* user, const knColliding* colliding)
 {
     Dropped* dropped = user;
-    SketchCross(dropped->sketch, point, dropped->size, 0xE08A1E);
+    SketchCross(dropped->sketch, colliding->point, dropped->size, 0xE08A1E);
 }
 
 void knSketchContacts(knSketch* s, const knStage* stage)

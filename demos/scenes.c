@@ -19,6 +19,9 @@ static knBodyDef ObjectAt(float x, float y, float z)
     knBodyDef def = knDefaultBodyDef();
     def.transform.position = knMakeVec3(x, y, z);
     def.friction = 0.5f;
+    def.rollingFriction = 5e-4f; // m; a splinter would roll for ever
+    def.angularDamping = 0.2f;
+    def.linearDamping = 0.02f;
     def.noSleep = true; // as in the paper's measurements
     return def;
 }
@@ -31,9 +34,12 @@ static void Coarsen(knConfig* config, uint32_t eventPieces, uint32_t familyPiece
     config->breaking.familyPieces = familyPieces;
     config->breaking.minVolumeShare = share;
     config->breaking.minApproach = 1.0f;
+    config->world.solverIterations = 40; // heaps of shards come to rest with 40, not with 10
 }
 
 // ---- plates: four on a shelf, balls fall on them
+
+#define PLATE_Z 0.012f // m; clear of the rail behind them
 
 static knResult BuildPlates(knStage* stage)
 {
@@ -43,7 +49,7 @@ static knResult BuildPlates(knStage* stage)
     result = result == kn_success ? knStage_AddObject(stage, "shelf", &shelf, NULL) : result;
     for (int i = 0; result == kn_success && i < 4; ++i)
     {
-        knBodyDef plate = ObjectAt(-0.435f + 0.29f * (float)i, 0.4705f, 0.0f);
+        knBodyDef plate = ObjectAt(-0.435f + 0.29f * (float)i, 0.4702f, PLATE_Z);
         result = knStage_AddObject(stage, "plate", &plate, NULL);
     }
     return result;
@@ -65,7 +71,7 @@ static knResult ScriptPlates(knStage* stage)
 
 static void TunePlates(knConfig* config)
 {
-    Coarsen(config, 8, 8, 4e-3);
+    Coarsen(config, 8, 9, 5e-3);
 }
 
 static const knScene plates = {
@@ -96,37 +102,73 @@ static knResult BuildBunnies(knStage* stage)
     return result;
 }
 
+// A player takes what is still whole: the heaviest piece.
+static bool HeaviestPlace(const knStage* stage, knVec3* place)
+{
+    float most = 0.0f;
+    for (knBodyId id = knWorld_NextBody(stage->world, (knBodyId){0}); !knId_IsNull(id);
+         id = knWorld_NextBody(stage->world, id))
+    {
+        knBodyState state;
+        if (knWorld_BodyState(stage->world, id, &state) == kn_success && state.mass > most)
+        {
+            most = state.mass;
+            *place = state.transform.position;
+        }
+    }
+    return most > 0.0f;
+}
+
+static knResult TakeHeaviest(knStage* stage)
+{
+    knVec3 p;
+    knBodyId body = {0};
+    knResult result = kn_success;
+    if (HeaviestPlace(stage, &p))
+    {
+        result = knWorld_Pick(stage->world, knMakeVec3(p.x, p.y + 0.5f, p.z), p, &body);
+    }
+    stage->isHandled = true;
+    stage->isHeld = !knId_IsNull(body);
+    stage->hand = p;
+    return result;
+}
+
 // What a player would do: one after the other is lifted and thrown down.
 static knResult ScriptBunnies(knStage* stage)
 {
     uint32_t turn = stage->step / 80, moment = stage->step % 80;
-    float x = -0.44f + 0.22f * (float)turn, z = turn % 2 ? -0.08f : 0.08f;
-    if (turn >= 5)
+    if (turn < 5 && moment == 5)
+    {
+        return TakeHeaviest(stage);
+    }
+    if (!stage->isHeld || turn >= 5)
     {
         return kn_success;
     }
-    if (moment == 5)
+    knVec3 hand = stage->hand;
+    if (moment < 50)
     {
-        knBodyId body;
-        return knWorld_Pick(stage->world, knMakeVec3(x, 1.0f, z), knMakeVec3(x, 0.0f, z), &body);
+        hand.y = 0.1f + 0.7f * fminf((float)(moment - 5) / 30.0f, 1.0f);
     }
-    if (moment > 5 && moment < 50)
-    {
-        float up = fminf((float)(moment - 5) / 30.0f, 1.0f);
-        return knWorld_Drag(stage->world, knMakeVec3(x, 0.1f + 0.7f * up, z));
-    }
-    if (moment >= 50 && moment < 56)
+    else if (moment < 56)
     {
         // down fast, through the floor if it could
-        float down = (float)(moment - 49) / 6.0f;
-        return knWorld_Drag(stage->world, knMakeVec3(x, 0.8f - 1.6f * down, z));
+        hand.y = 0.8f - 0.9f * (float)(moment - 49) / 6.0f;
     }
-    return moment == 56 ? knWorld_Drop(stage->world) : kn_success;
+    else
+    {
+        stage->isHeld = false;
+        return knWorld_Drop(stage->world);
+    }
+    // what breaks in the hand may be gone
+    stage->isHeld = knWorld_Drag(stage->world, hand) == kn_success;
+    return kn_success;
 }
 
 static void TuneBunnies(knConfig* config)
 {
-    Coarsen(config, 4, 4, 1e-2);
+    Coarsen(config, 3, 4, 1e-2);
 }
 
 static const knScene bunnies = {
@@ -210,7 +252,7 @@ static knResult BuildBricks(knStage* stage)
 
 static void TuneBricks(knConfig* config)
 {
-    Coarsen(config, 4, 4, 1e-2);
+    Coarsen(config, 3, 4, 1e-2);
 }
 
 static const knScene bricks = {
@@ -238,7 +280,7 @@ static knResult BuildPiggy(knStage* stage)
 
 static void TunePiggy(knConfig* config)
 {
-    Coarsen(config, 8, 14, 4e-3);
+    Coarsen(config, 8, 10, 5e-3);
 }
 
 static const knScene piggy = {
@@ -285,8 +327,8 @@ static const knScene wall = {
     .dt = 0.015f,
     .steps = 400,
     .models = {{"wall", "brick"}},
-    .eye = {1.6f, 1.3f, 2.4f},
-    .target = {0.0f, 0.45f, 0.0f},
+    .eye = {2.5f, 1.35f, 2.6f},
+    .target = {0.0f, 0.6f, 0.25f},
     .reach = 2.0f,
     .tune = TuneWall,
     .build = BuildWall,

@@ -85,7 +85,9 @@ static knResult FillStage(knStage* stage, const knStageDef* def)
     world.tasks = def->tasks;
     result = result == kn_success ? knCreateWorld(&stage->world, &world, NULL) : result;
     result = result == kn_success ? knWorld_ApplyConfig(stage->world, &def->config) : result;
-    return result == kn_success ? scene->build(stage) : result;
+    result = result == kn_success ? scene->build(stage) : result;
+    stage->isBuilt = true;
+    return result;
 }
 
 knResult knCreateStage(knStage** out, const knStageDef* def)
@@ -134,6 +136,17 @@ knResult knStage_Step(knStage* stage)
     return result;
 }
 
+// The energy of a body that comes after the start.
+static void Account(knStage* stage, knBodyId body)
+{
+    knBodyState s;
+    if (stage->isBuilt && knWorld_BodyState(stage->world, body, &s) == kn_success)
+    {
+        double v = (double)knLength(s.velocity), height = (double)s.transform.position.y;
+        stage->addedEnergy += (double)s.mass * (9.81 * height + 0.5 * v * v);
+    }
+}
+
 static const knStageModel* FindModel(const knStage* stage, const char* name)
 {
     for (uint32_t i = 0; i < stage->modelCount; ++i)
@@ -168,6 +181,7 @@ knResult knStage_AddObject(knStage* stage, const char* name, const knBodyDef* de
     if (result == kn_success && knWorld_BodyPiece(stage->world, made, &piece) == kn_success)
     {
         stage->triangleCount += piece.mesh->triangleCount;
+        Account(stage, made);
     }
     if (result == kn_success && body)
     {
@@ -203,7 +217,12 @@ knResult knStage_AddBall(knStage* stage, knVec3 center, float radius, knVec3 vel
         *body = made;
     }
     knProp prop = {.body = made, .radius = radius, .color = {0.10f, 0.13f, 0.18f}};
-    return result == kn_success ? AddProp(stage, prop) : result;
+    if (result == kn_success)
+    {
+        Account(stage, made);
+        result = AddProp(stage, prop);
+    }
+    return result;
 }
 
 knResult knStage_HangBall(knStage* stage, knVec3 pivot)

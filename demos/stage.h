@@ -84,6 +84,11 @@ struct knStage
     knWorld* world;
     knRandom random;
     uint32_t step;          // taken so far
+    bool isBuilt;           // what comes now comes from the script or the user
+    bool isHandled;         // a hand did work that nobody counts
+    bool isHeld;            // by the script's hand
+    knVec3 hand;            // where it took hold
+    double addedEnergy;     // J: of what came after the start
     uint32_t triangleCount; // of all objects that were added, whole
     bool isInteractive;     // somebody plays: no script
     knStageModel models[KN_STAGE_MODELS];

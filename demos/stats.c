@@ -29,6 +29,7 @@ void knStats_Begin(knStats* stats, const knStage* stage, bool countsAll)
     CountPieces(stats, stage);
     stats->trianglesBefore = stats->trianglesNow;
     stats->families = stats->pieces;
+    knJudge_Begin(&stats->judge, stage);
 }
 
 static void Accumulate(knStepStats* sum, const knStepStats* s)
@@ -67,6 +68,7 @@ void knStats_Add(knStats* stats, const knStage* stage)
     knWorldProfile profile = knWorld_Profile(stage->world);
     knWorldCounters counters = knWorld_Counters(stage->world);
     CountPieces(stats, stage);
+    knJudge_Step(&stats->judge, stage);
     stats->trianglesBefore = stage->triangleCount; // objects may come later
     stats->families = More(stats->families, counters.families);
     knStepStats s = {.pieces = stats->pieces,
@@ -134,5 +136,11 @@ void knWriteStatsJson(FILE* json, const knStats* stats, const knStage* stage, ui
     WriteMeasure(json, "physics_ms", sum->physics, worst->physics, count);
     fprintf(json, "  \"update_ms\": { \"max\": %.6g },\n  \"fracture_ms\": { \"max\": %.6g },\n",
             worst->update, worst->fracture);
+    const knJudge* j = &stats->judge;
+    fprintf(json, "  \"energy_j\": { \"available\": %.6g, \"worst_excess\": %.6g },\n",
+            j->available + stage->addedEnergy, j->worstExcess);
+    fprintf(json,
+            "  \"end\": { \"fastest_mps\": %.6g, \"deepest_m\": %.6g, \"deepest_share\": %.6g },\n",
+            (double)j->fastest, (double)j->deepest, (double)j->deepestShare);
     fprintf(json, "  \"state_hash\": \"%016llx\"\n}\n", (unsigned long long)knStage_Hash(stage));
 }

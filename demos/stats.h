@@ -3,7 +3,7 @@
 
 // What a run measured, step by step, and the columns of the paper's Tables 2 and 3.
 
-#include "demos/stage.h"
+#include "demos/judge.h"
 
 #include <stdio.h>
 
@@ -43,6 +43,7 @@ typedef struct knStats
     uint32_t families, pieces;
     uint32_t fragments; // pieces that can move
     bool countsAll;
+    knJudge judge;
     knStepStats sum, worst, last;
     float history[kn_graphCount][KN_STATS_HISTORY]; // rings
     uint32_t historyAt;

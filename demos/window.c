@@ -444,10 +444,10 @@ static knResult WriteState(const Window* w)
             c->overlays.isWireframe, c->overlays.contacts, c->overlays.cracks);
     fprintf(file, "  \"spheres\": %d,\n  \"field\": %d,\n  \"xray\": %d,\n", c->overlays.spheres,
             c->overlays.field, c->overlays.isXray);
-    fprintf(file, "  \"eye\": [%g, %g, %g],\n  \"firstLimit\": %u,\n  \"bad\": %d,\n",
+    fprintf(file, "  \"eye\": [%g, %g, %g],\n  \"firstLimit\": %u,\n  \"mostLimit\": %u,\n",
             (double)camera.eye.x, (double)camera.eye.y, (double)camera.eye.z,
-            c->config.contacts.contacts, w->isBad);
-    fprintf(file, "  \"message\": \"%s\",\n", w->message);
+            c->config.contacts.contacts, c->config.contacts.maxContacts);
+    fprintf(file, "  \"bad\": %d,\n  \"message\": \"%s\",\n", w->isBad, w->message);
     WriteSliders(file);
     return fclose(file) == 0 ? kn_success
                              : knFail(kn_errorFile, "%s: cannot be written", w->def->state);
