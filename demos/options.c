@@ -23,7 +23,7 @@ void knPrintUsage(void)
          "  --every N        steps between pictures (10)\n"
          "  --size WxH       of the picture (1280x800)\n"
          "  --frames N       the window closes after so many\n"
-         "  --state FILE     what the user did in the window, as JSON when it closes\n"
+         "  --state FILE     what the user did in the window so far, as JSON\n"
          "  --seed N         of what is random in the scene (1)\n"
          "  --threads N      for collision (the config's, 1)\n"
          "  --assets DIR     of the cooked files (demos/out)\n"

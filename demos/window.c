@@ -392,26 +392,6 @@ static knResult ShowFrame(Window* w, double seconds)
     return result;
 }
 
-static knResult Loop(Window* w)
-{
-    knResult result = kn_success;
-    double last = glfwGetTime();
-    while (result == kn_success && !glfwWindowShouldClose(w->window) &&
-           (w->def->frameCount == 0 || w->frame < w->def->frameCount))
-    {
-        glfwPollEvents();
-        double now = glfwGetTime();
-        double seconds = fmin(now - last, 0.25);
-        last = now;
-        MoveCamera(w, seconds);
-        WatchConfig(w, now);
-        result = Obey(w);
-        result = result == kn_success ? Advance(w, seconds) : result;
-        result = result == kn_success ? ShowFrame(w, seconds) : result;
-    }
-    return result;
-}
-
 static void WriteSliders(FILE* file)
 {
     const knSettingTable* table = knContactSettings();
@@ -425,12 +405,15 @@ static void WriteSliders(FILE* file)
     fprintf(file, "\n  }\n}\n");
 }
 
+// Beside its place first: who watches it never reads a half.
 static knResult WriteState(const Window* w)
 {
-    FILE* file = fopen(w->def->state, "w");
+    char path[4096];
+    snprintf(path, sizeof path, "%s.new", w->def->state);
+    FILE* file = fopen(path, "w");
     if (!file)
     {
-        return knFail(kn_errorFile, "%s: cannot be written", w->def->state);
+        return knFail(kn_errorFile, "%s: cannot be written", path);
     }
     const knControls* c = &w->controls;
     knCamera camera = MakeCamera(w);
@@ -449,8 +432,30 @@ static knResult WriteState(const Window* w)
             c->config.contacts.contacts, c->config.contacts.maxContacts);
     fprintf(file, "  \"bad\": %d,\n  \"message\": \"%s\",\n", w->isBad, w->message);
     WriteSliders(file);
-    return fclose(file) == 0 ? kn_success
-                             : knFail(kn_errorFile, "%s: cannot be written", w->def->state);
+    return fclose(file) == 0 && rename(path, w->def->state) == 0
+               ? kn_success
+               : knFail(kn_errorFile, "%s: cannot be written", w->def->state);
+}
+
+static knResult Loop(Window* w)
+{
+    knResult result = kn_success;
+    double last = glfwGetTime();
+    while (result == kn_success && !glfwWindowShouldClose(w->window) &&
+           (w->def->frameCount == 0 || w->frame < w->def->frameCount))
+    {
+        glfwPollEvents();
+        double now = glfwGetTime();
+        double seconds = fmin(now - last, 0.25);
+        last = now;
+        MoveCamera(w, seconds);
+        WatchConfig(w, now);
+        result = Obey(w);
+        result = result == kn_success ? Advance(w, seconds) : result;
+        result = result == kn_success ? ShowFrame(w, seconds) : result;
+        result = result == kn_success && w->def->state ? WriteState(w) : result;
+    }
+    return result;
 }
 
 knResult knRunWindow(const knWindowDef* def)
@@ -472,7 +477,6 @@ knResult knRunWindow(const knWindowDef* def)
     {
         AimCamera(w);
         result = Loop(w);
-        result = result == kn_success && def->state ? WriteState(w) : result;
         knDestroyPanel();
     }
     knDestroyPainter(w->painter);

@@ -13,7 +13,7 @@ typedef struct knWindowDef
     uint32_t frameCount; // closes by itself after so many; 0 for never
     const char* png;     // the last frame is kept here; may be null
     const char* config;  // read again whenever it changes; may be null
-    const char* state;   // JSON of what the user did, written at the end; may be null
+    const char* state;   // JSON of what the user did, after each frame; may be null
 } knWindowDef;
 
 // Runs until the window is closed.
