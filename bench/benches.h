@@ -11,6 +11,7 @@ extern const knBench knBenchBvhBalanced;
 extern const knBench knBenchBvhDynamic;
 extern const knBench knBenchBvhFastcd;
 extern const knBench knBenchBvhPeers;
+extern const knBench knBenchCcdPeers;
 extern const knBench knBenchCook;
 extern const knBench knBenchFieldUpdate;
 extern const knBench knBenchFracture;

@@ -5,11 +5,11 @@
 #include <string.h>
 
 static const knBench* const benches[] = {
-    &knBenchArena,    &knBenchTasks,       &knBenchTopology,    &knBenchAssetLoad,
-    &knBenchCook,     &knBenchFieldUpdate, &knBenchFracture,    &knBenchModes,
-    &knBenchBvhPeers, &knBenchBvhFastcd,   &knBenchBvhBalanced, &knBenchBvhDynamic,
+    &knBenchArena,       &knBenchTasks,      &knBenchTopology, &knBenchAssetLoad, &knBenchCook,
+    &knBenchFieldUpdate, &knBenchFracture,   &knBenchModes,    &knBenchBvhPeers,  &knBenchBvhFastcd,
+    &knBenchBvhBalanced, &knBenchBvhDynamic, &knBenchCcdPeers,
 #ifdef KN_BENCH_BULLET
-    &knBenchPile,     &knBenchThreads,
+    &knBenchPile,        &knBenchThreads,
 #endif
 };
 #define BENCH_COUNT (sizeof benches / sizeof benches[0])
