@@ -9,6 +9,7 @@
 #define KN_CCD_STEPS     256  // of one test, then it is reported
 #define KN_CCD_TOLERANCE 1e-6 // of the time: a part so short that is not free is a contact
 #define KN_CCD_LEAF      16   // triangles of a leaf
+#define KN_CCD_CONTOUR   128  // half-edges; parts with more are not culled
 
 // Mistakes that tests plant.
 typedef enum knCcdSabotage
@@ -179,6 +180,7 @@ typedef struct knCcdContour
     uint32_t first;
     uint32_t count;     // KN_NONE: too long to be kept
     uint32_t restUntil; // run before which it is not looked at again
+    bool isConnected;   // the triangles hang together by edges
 } knCcdContour;
 
 // A pair of features that shares no vertex and whose triangles are all adjacent. Edges are named by
@@ -188,6 +190,18 @@ typedef struct knCcdOrphan
     uint32_t v[4]; // a0 < a1, b0 < b1, a before b; or v, KN_NONE, face, KN_NONE
     uint32_t next; // of its node's list
 } knCcdOrphan;
+
+typedef struct knCcdCones
+{
+    knCone normal, binormal;
+} knCcdCones;
+
+// A vertex seen along an axis, at both ends.
+typedef struct knCcdFlat
+{
+    double x[2], y[2];
+    uint32_t axis; // the node whose axis it is; KN_NONE
+} knCcdFlat;
 
 typedef struct knCcdPair
 {
@@ -253,6 +267,19 @@ struct knCcdStep
 
     // culling
     bool hasContours;
+    bool isCulling;  // in this run
+    uint8_t* culled; // per node: nothing below meets itself
+    size_t culledCapacity;
+    uint32_t halfEdgeCount;
+    knCcdCones* cones; // per node
+    size_t coneCapacity;
+    knCcdFlat* flat; // per vertex: projections
+    size_t flatCapacity;
+    uint32_t* failures; // per node: two half-edges of the contour that meet, and the axis' node
+    size_t failureCapacity;
+    uint8_t* edgeUses; // triangles of each edge, at most 255
+    size_t edgeUseCapacity;
+    bool isSlow;            // for measure: contour tests without their accelerations
     knCcdContour* contours; // per node
     size_t contourCapacity;
     knHalfEdge* halfEdges;
@@ -321,6 +348,7 @@ static inline bool knShareVertex(const knTriangle* a, const knTriangle* b)
 // bvh_ccd_mesh.c: takes over the connectivity; *changed tells whether it is another than before.
 knResult knTakeCcdMesh(knCcdStep* step, bool* changed);
 knResult knFindFans(knCcdStep* step);
+uint32_t knFindCcdEdge(const knCcdStep* step, uint32_t v, uint32_t w); // KN_NONE: there is none
 
 // bvh_ccd_tree.c
 knResult knBuildCcdTree(knCcdStep* step);
@@ -335,3 +363,11 @@ void knMeetByNumber(const knCcdStep* step, knCcdKind kind, uint32_t a, uint32_t 
 
 // By key; returns the half that has them.
 const knCcdFound* knSortFound(knCcdFound* found, knCcdFound* other, size_t count);
+
+// bvh_ccd_cull.c
+knResult knFindCcdContours(knCcdStep* step);
+knResult knCullCcd(knCcdStep* step);
+
+// bvh_ccd_cones.c
+knResult knFindCcdCones(knCcdStep* step);
+bool knIsWithinCones(knCcdStep* step, uint32_t node);

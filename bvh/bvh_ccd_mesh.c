@@ -129,6 +129,22 @@ knResult knFindFans(knCcdStep* s)
     return kn_success;
 }
 
+uint32_t knFindCcdEdge(const knCcdStep* s, uint32_t v, uint32_t w)
+{
+    uint32_t low = 0, high = s->edgeCount;
+    uint64_t key = v > w ? (uint64_t)v << 32 | w : (uint64_t)w << 32 | v;
+    while (low < high)
+    {
+        uint32_t middle = low + (high - low) / 2;
+        uint64_t here = (uint64_t)s->edges[middle].v[1] << 32 | s->edges[middle].v[0];
+        low = here < key ? middle + 1 : low;
+        high = here < key ? high : middle;
+    }
+    bool isThere =
+        low < s->edgeCount && ((uint64_t)s->edges[low].v[1] << 32 | s->edges[low].v[0]) == key;
+    return isThere ? low : KN_NONE;
+}
+
 static bool IsSameMesh(const knCcdStep* s)
 {
     return s->hasMesh && s->triangleCount == s->def.triangleCount &&

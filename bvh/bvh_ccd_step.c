@@ -45,8 +45,13 @@ static void Expand(knCcdStep* s, knCcdPair p, knCcdPair* out, uint32_t* count, k
         {
             out[(*count)++] = (knCcdPair){child, child + 1};
         }
-        out[(*count)++] = (knCcdPair){child + 1, child + 1};
-        out[(*count)++] = (knCcdPair){child, child};
+        for (uint32_t i = child + 2; i-- > child;)
+        {
+            if (!s->isCulling || !s->culled[i])
+            {
+                out[(*count)++] = (knCcdPair){i, i};
+            }
+        }
         return;
     }
     bool aLeaf = s->links[p.a].count != 0, bLeaf = s->links[p.b].count != 0;
@@ -101,7 +106,7 @@ static void SplitTasks(knCcdStep* s)
 {
     knCcdPair* next = s->tasks + s->taskCapacity / 2;
     s->tasks[0] = (knCcdPair){0, 0};
-    s->taskCount = s->leafCount > 0;
+    s->taskCount = s->leafCount > 0 && !(s->isCulling && s->culled[0]);
     bool hasSplit = true;
     while (hasSplit && s->taskCount > 0 && s->taskCount < TASK_COUNT)
     {
@@ -272,6 +277,7 @@ static knResult Update(knCcdStep* s)
             s->hasTree = false;
             result = knFillCcdLeaves(s);
             s->hasTree = result == kn_success;
+            s->hasContours = false;
         }
         if (result != kn_success)
         {
@@ -386,6 +392,7 @@ knResult knCcdStep_Run(knCcdStep* s, const knCcdStepDef* def)
     s->runCount += 1;
     uint32_t mode = knBeginExact();
     result = Update(s);
+    result = result == kn_success ? knCullCcd(s) : result;
     result = result == kn_success ? Traverse(s) : result;
     knEndExact(mode);
     s->contactCount = result == kn_success ? s->contactCount : 0;
@@ -430,6 +437,11 @@ static void ReleaseTree(knCcdStep* s, knAllocator a)
     RELEASE(contours, contourCapacity);
     RELEASE(halfEdges, halfEdgeCapacity);
     RELEASE(normals, normalCapacity);
+    RELEASE(culled, culledCapacity);
+    RELEASE(cones, coneCapacity);
+    RELEASE(flat, flatCapacity);
+    RELEASE(failures, failureCapacity);
+    RELEASE(edgeUses, edgeUseCapacity);
     RELEASE(orphanLists, orphanListCapacity);
 }
 
