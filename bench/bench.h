@@ -31,6 +31,7 @@ typedef struct knBenchOptions
     bool quick;            // fewer repetitions, smaller cases
     const char* assetPath; // a cooked file or a folder of them, or null
     const char* meshPath;  // the folder of the demo meshes, or null
+    const char* caseName;  // only cases with this in their name, where a bench has many; or null
 } knBenchOptions;
 
 // What a bench gets to work with; it collects the rows.

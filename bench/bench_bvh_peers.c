@@ -168,7 +168,8 @@ static knResult Measure(knBenchRun* run, State* s, const char* metric, knBenchFc
     def.context = s;
     def.peerName = s->peer->name;
     def.note = note;
-    def.repetitions = run->options.quick || s->mesh.triangleCount > 200000 ? 3 : 9;
+    int most = run->options.quick || s->mesh.triangleCount > 200000 ? 3 : 9;
+    def.repetitions = s->peer->repetitions < most ? s->peer->repetitions : most;
     def.threadTime = true;
     bool isTwice = strcmp(metric, "refit") == 0 || strcmp(metric, "update and query") == 0;
     def.scale *= isTwice ? 0.5 : 1.0;
@@ -400,7 +401,9 @@ static knResult Run(knBenchRun* run)
     knResult result = knCreateBvhQuery(&s.query, NULL);
     for (int i = 0; i < kn_peerSceneCount && result == kn_success; ++i)
     {
-        if (run->options.quick && i != kn_peerCloth92)
+        const char* only = run->options.caseName;
+        bool isNamed = !only || strstr(knPeerSceneName((knPeerScene)i), only);
+        if (!isNamed || (run->options.quick && !only && i != kn_peerCloth92))
         {
             continue;
         }

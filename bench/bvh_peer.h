@@ -25,6 +25,7 @@ extern "C"
     {
         const char* name;
         const char* note;
+        int repetitions;                         // at most
         void* (*create)(const knPeerMesh* mesh); // null when out of memory
         void (*destroy)(void* peer);
         void (*build)(void* peer);
@@ -64,6 +65,7 @@ typedef enum knPeerScene
     kn_peerSceneCount
 } knPeerScene;
 
+const char* knPeerSceneName(knPeerScene scene);
 knResult knMakePeerMesh(knPeerMesh* mesh, knPeerScene scene);
 void knDestroyPeerMesh(knPeerMesh* mesh);
 void knPeerMesh_SetPose(knPeerMesh* mesh, int pose);

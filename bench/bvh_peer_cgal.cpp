@@ -140,11 +140,12 @@ void BuildTree(void* peer)
 
 } // namespace
 
-const knBvhPeer knCgalTreePeer = {"CGAL, AABB_tree", "",   CreateTree, DestroyTree,
-                                  BuildTree,         true, nullptr,    nullptr};
+const knBvhPeer knCgalTreePeer = {"CGAL, AABB_tree", "",   9,       CreateTree, DestroyTree,
+                                  BuildTree,         true, nullptr, nullptr};
 
 const knBvhPeer knCgalPeer = {"CGAL, self_intersections",
                               "exact; sweeps boxes in the query",
+                              5,
                               Create,
                               Destroy,
                               Build,

@@ -146,8 +146,8 @@ static void* CreateDynamic(const knPeerMesh* mesh)
 
 #define NOTE "its pairs of boxes, our exact test; both filter adjacent pairs and sort"
 
-const knBvhPeer knEmbreePeer = {"Embree", NOTE, CreateStatic, Destroy, Build, true, NULL, Query};
+const knBvhPeer knEmbreePeer = {"Embree", NOTE, 9, CreateStatic, Destroy, Build, true, NULL, Query};
 const knBvhPeer knEmbreeRefitPeer = {
-    "Embree, dynamic", NOTE, CreateDynamic, Destroy, Build, true, Refit, Query};
+    "Embree, dynamic", NOTE, 9, CreateDynamic, Destroy, Build, true, Refit, Query};
 
 #endif

@@ -98,4 +98,4 @@ size_t Query(void* peer, const uint64_t** keys)
 } // namespace
 
 const knBvhPeer knFclPeer = {
-    "FCL, AABB", "its own test, in floating point", Create, Destroy, Build, true, Refit, Query};
+    "FCL, AABB", "its own test, in floating point", 1, Create, Destroy, Build, true, Refit, Query};

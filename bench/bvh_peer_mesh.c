@@ -323,12 +323,17 @@ static knResult MakeBunny(knPeerMesh* m)
     return result;
 }
 
-knResult knMakePeerMesh(knPeerMesh* mesh, knPeerScene scene)
+const char* knPeerSceneName(knPeerScene scene)
 {
     static const char* const names[kn_peerSceneCount] = {"cloth 92, 92K",   "cloth 93, 92K",
                                                          "n-body 18, 146K", "bent bunny, 72K",
                                                          "bent pipe, 59K",  "shell, 871K"};
-    knPeerMesh m = {.name = names[scene]};
+    return names[scene];
+}
+
+knResult knMakePeerMesh(knPeerMesh* mesh, knPeerScene scene)
+{
+    knPeerMesh m = {.name = knPeerSceneName(scene)};
     const char* cloth[2] = {"cloth-ball/cloth_ball92.ply", "cloth-ball/cloth_ball93.ply"};
     knResult result = scene == kn_peerCloth92   ? ReadFrames(&m, cloth[0], cloth[1])
                       : scene == kn_peerCloth93 ? ReadFrames(&m, cloth[1], cloth[0])

@@ -42,6 +42,7 @@ static void PrintHelp(void)
          "  --csv FILE     write the rows as CSV\n"
          "  --assets PATH  cooked files for asset-load: a file or a folder; or KN_BENCH_ASSETS\n"
          "  --meshes DIR   the folder of the meshes for cook; or KN_BENCH_MESHES\n"
+         "  --case TEXT    of bvh-peers and bvh-fastcd only the scenes with TEXT in their name\n"
          "  --help         this text\n"
          "\n"
          "exit codes: 0 all ran (skipped rows are told on stderr), 1 a bench failed,\n"
@@ -90,6 +91,7 @@ static int ReadOption(Arguments* a, int argc, char** argv, int* index)
         {"--csv", NULL, &a->csvPath},
         {"--assets", NULL, &a->options.assetPath},
         {"--meshes", NULL, &a->options.meshPath},
+        {"--case", NULL, &a->options.caseName},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i)
     {
