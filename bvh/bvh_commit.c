@@ -145,7 +145,8 @@ knResult knBvhScene_Commit(knBvhScene* s, const knTaskHooks* tasks)
     {
         Refit(s, tasks);
     }
-    if (!s->orderIsValid)
+    bool hasTried = !s->orderIsValid; // to restructure, and did
+    if (hasTried)
     {
         knOrderNodes(s);
     }
@@ -155,7 +156,10 @@ knResult knBvhScene_Commit(knBvhScene* s, const knTaskHooks* tasks)
         ReleaseScratch(s);
     }
     UpdateCulling(s);
-    knRememberCosts(s);
+    if (s->histories && (hasNewShape || hasTried))
+    {
+        knRememberCosts(s);
+    }
     knCloseJournal(s);
     s->hasMoved = false;
     s->isCommitted = true;

@@ -42,7 +42,8 @@ typedef struct knBvhCold
 // What selective restructuring remembers of a node; only with it.
 typedef struct knBvhHistory
 {
-    float builtSelfCost; // TCS after the part was last built; 0: to be noted
+    float builtSelfCost; // TCS after the part was last built; 0: to be noted; below 0: the part was
+                         // just restructured, and this is what it cost before
     uint32_t restUntil;  // commit before which the part is not restructured again
 } knBvhHistory;
 
@@ -261,6 +262,8 @@ struct knBvhScene
     uint32_t brokenCount;
     uint32_t commitCount;
     uint64_t restructureCount;
+    double foretold[2], gained[2]; // TCS by restructuring in this commit: within bodies, above them
+    double trust[2];               // the part of what is foretold that has come true lately
 
     // for measure only
     float volumeRatio;    // above 0: parts are restructured by volumes of children, not by cost

@@ -3,16 +3,22 @@
 
 // Rebuilding: everything, or only the parts that lost their quality (FASTCD 5.4). A part within a
 // body is built anew from its triangles; a part above bodies from their roots, which stay whole.
+//
+// The paper takes it that a rebuilt part costs what it did when it was last built. That is too much
+// to hope for where it has bent or turned since, and so what comes true of it is remembered, within
+// and above bodies, and less is hoped for the next time.
 
 // Work in nanoseconds of one machine, in round numbers and fixed, so that every machine decides
 // alike: what a unit of TCS costs a query, and a triangle a build per halving.
 #define SELF_COST_WORK 300.0
 #define BUILD_WORK     6.0
-#define UNIT_WORK      30.0 // the root of a body instead of a triangle
+#define UNIT_WORK      20.0 // the root of a body instead of a triangle
 
 #define MIN_PART     64   // triangles; smaller ones are not worth a look
 #define LITTLE_GAIN  0.05 // of the cost: then the part is left alone
 #define REST_COMMITS 16   // for so many commits
+#define PERIOD       4    // commits from one try to the next
+#define TRUST_RETURN 0.04 // from one try to the next
 
 static uint32_t FirstUnit(const knBvhScene* s, uint32_t node)
 {
@@ -147,10 +153,12 @@ static double StepWork(const knBvhScene* s)
     return SELF_COST_WORK * (double)s->cold[0].selfCost;
 }
 
-// Rebuilds the part and remembers what came of it.
+// What came of it is seen when culling has looked at the new part.
 static void Restructure(knBvhScene* s, uint32_t node)
 {
     float before = s->cold[node].selfCost;
+    s->foretold[s->cold[node].body == 0] +=
+        (double)before - (double)s->histories[node].builtSelfCost;
     if (s->cold[node].body == 0)
     {
         BuildUnits(s, node, 0, TakeUnits(s, node));
@@ -160,8 +168,7 @@ static void Restructure(knBvhScene* s, uint32_t node)
         RebuildPart(s, node);
     }
     knRefitAbove(s, node);
-    bool gained = s->cold[node].selfCost < (1.0f - (float)LITTLE_GAIN) * before;
-    s->histories[node].restUntil = gained ? 0 : s->commitCount + REST_COMMITS;
+    s->histories[node].builtSelfCost = -before;
     s->restructureCount += 1;
 }
 
@@ -191,7 +198,8 @@ static bool IsWorthIt(const knBvhScene* s, uint32_t node, double budget)
     {
         return s->commitCount >= h->restUntil && AreChildrenLarge(s, node);
     }
-    double gain = SELF_COST_WORK * ((double)s->cold[node].selfCost - (double)h->builtSelfCost);
+    double gain = SELF_COST_WORK * s->trust[s->cold[node].body == 0] *
+                  ((double)s->cold[node].selfCost - (double)h->builtSelfCost);
     double loss = BuildWork(s, node);
     return h->builtSelfCost > 0.0f && s->commitCount >= h->restUntil && gain > loss &&
            loss <= budget;
@@ -199,6 +207,16 @@ static bool IsWorthIt(const knBvhScene* s, uint32_t node, double budget)
 
 void knRestructureSelected(knBvhScene* s)
 {
+    // quality is lost slowly, and the tree as a whole is put in order again afterwards
+    if (s->commitCount % PERIOD != 0)
+    {
+        return;
+    }
+    for (int i = 0; i < 2; ++i)
+    {
+        // comes back slowly, to try again
+        s->trust[i] = s->trust[i] + TRUST_RETURN < 1.0 ? s->trust[i] + TRUST_RETURN : 1.0;
+    }
     double budget = (double)s->def.restructureShare * StepWork(s);
     for (uint32_t node = s->hasRoot ? 0 : KN_NONE; node != KN_NONE;)
     {
@@ -214,13 +232,41 @@ void knRestructureSelected(knBvhScene* s)
     }
 }
 
-// Costs that a later commit is compared with; those of parts that were not built since stay.
+static void NoteGain(knBvhScene* s, uint32_t node, float before)
+{
+    float gain = before - s->cold[node].selfCost;
+    s->gained[s->cold[node].body == 0] += (double)gain;
+    s->histories[node].restUntil =
+        gain > (float)LITTLE_GAIN * before ? 0 : s->commitCount + REST_COMMITS;
+}
+
+// Half of it is what has been seen now.
+static void UpdateTrust(knBvhScene* s)
+{
+    for (int i = 0; i < 2; ++i)
+    {
+        if (s->foretold[i] > 0.0)
+        {
+            double seen = s->gained[i] > 0.0 ? s->gained[i] / s->foretold[i] : 0.0;
+            s->trust[i] = 0.5 * s->trust[i] + 0.5 * (seen < 1.0 ? seen : 1.0);
+        }
+        s->foretold[i] = s->gained[i] = 0.0;
+    }
+}
+
+// Costs that a later commit is compared with; those of parts that were not built since stay. To be
+// called when parts were built.
 void knRememberCosts(knBvhScene* s)
 {
-    for (uint32_t i = 0; i < s->orderCount && s->histories; ++i)
+    for (uint32_t i = 0; i < s->orderCount; ++i)
     {
         knBvhHistory* h = &s->histories[s->order[i]];
-        h->builtSelfCost =
-            h->builtSelfCost > 0.0f ? h->builtSelfCost : s->cold[s->order[i]].selfCost;
+        if (h->builtSelfCost < 0.0f)
+        {
+            NoteGain(s, s->order[i], -h->builtSelfCost);
+        }
+        bool isKnown = h->builtSelfCost > 0.0f;
+        h->builtSelfCost = isKnown ? h->builtSelfCost : s->cold[s->order[i]].selfCost;
     }
+    UpdateTrust(s);
 }

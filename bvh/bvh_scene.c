@@ -85,6 +85,7 @@ static knResult InitScene(knBvhScene* s, const knBvhSceneDef* def)
     s->nodeSlots = 2;
     s->isCommitted = true;
     s->orderIsValid = true;
+    s->trust[0] = s->trust[1] = 1.0;
     knResult result = knReserveLeaves(s, 1);
     return result == kn_success ? knCreatePool(&s->bodies, sizeof(knBvhBody), 16, &s->allocator)
                                 : result;

@@ -645,13 +645,14 @@ static void RestructuringRestoresTheCost(void** state)
         def.update = (knBvhUpdate)update;
         knBvhScene* scene = MakeScene(&s, &def);
         knVec3* moved = malloc(s.positionCount * sizeof *moved);
-        for (int step = 1; step <= 8; ++step)
+        for (int step = 1; step <= 32; ++step)
         {
             // halves of the sheet change places: boxes of the old tree span both
             for (uint32_t i = 0; i < s.positionCount; ++i)
             {
                 knVec3 p = s.positions[i];
-                float shift = ((int)p.x % 2 == 0 ? 40.0f : -40.0f) * (float)step / 8.0f;
+                float shift =
+                    ((int)p.x % 2 == 0 ? 40.0f : -40.0f) * (float)(step < 8 ? step : 8) / 8.0f;
                 moved[i] = knMakeVec3(p.x, p.y + shift, p.z);
             }
             knBvhScene_MoveVertices(scene, 0, s.positionCount, moved);
