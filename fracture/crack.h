@@ -27,9 +27,9 @@ typedef struct knCrackDef
     double impulse;             // N s; sum of the sizes of the hits
     double strainEnergy;        // J for 1 N s; grows with the square
     double maxEnergy;           // J that the contact lost; 0 when it is not known
-    // of the smaller of the two, that many cracks turn into surface, in (0, 1]; a first one may
-    // take all it needs
-    float energyShare;
+    // what of these many cracks turn into surface, in (0, 1]; a first one may take all it needs
+    float energyShare;      // of the strain energy
+    float contactShare;     // of what the contact lost
     const knCrackHit* hits; // the strongest first
     uint32_t hitCount;
 

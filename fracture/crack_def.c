@@ -4,7 +4,8 @@
 knCrackDef knDefaultCrackDef(void)
 {
     return (knCrackDef){.size = sizeof(knCrackDef),
-                        .energyShare = 0.1f,
+                        .energyShare = 0.25f,
+                        .contactShare = 0.1f,
                         .spacing = 0.4f,
                         .runShare = 0.25f,
                         .flaws = 0.5f,
@@ -47,15 +48,16 @@ static knResult CheckShares(const knCrackDef* def)
     if (!(def->spacing >= 0.0f && def->spacing <= 10.0f) ||
         !(def->runShare > 0.0f && def->runShare <= 1.0f) ||
         !(def->energyShare > 0.0f && def->energyShare <= 1.0f) ||
+        !(def->contactShare > 0.0f && def->contactShare <= 1.0f) ||
         !(def->flaws >= 0.0f && def->flaws <= 1.0f) ||
         !(def->waviness >= 0.0f && def->waviness <= 1.0f))
     {
         return knFail(
             kn_errorArgument,
-            "knCrackDef: spacing %g not in [0, 10], runShare %g or energyShare %g not in (0, 1], "
-            "flaws %g or waviness %g not in [0, 1]",
+            "knCrackDef: spacing %g not in [0, 10], runShare %g, energyShare %g or contactShare %g "
+            "not in (0, 1], flaws %g or waviness %g not in [0, 1]",
             (double)def->spacing, (double)def->runShare, (double)def->energyShare,
-            (double)def->flaws, (double)def->waviness);
+            (double)def->contactShare, (double)def->flaws, (double)def->waviness);
     }
     if (!(def->minSpacing >= 0.0f && def->minSpacing < FLT_MAX) ||
         !(def->minVolumeShare >= 0.0 && def->minVolumeShare < 1.0) || def->maxPieces < 1 ||

@@ -174,10 +174,10 @@ knResult knCracks_Begin(knCracks* c, knFragmentSet* set, const knCrackDef* def)
     knCrack_FillNoise(c->lattice, def->seed);
     c->minSpacing = ChooseSpacing(set, def);
     c->minVolume = def->minVolumeShare * set->fragments[0].mass.volume;
-    double energy = def->strainEnergy * def->impulse * def->impulse;
-    energy = def->maxEnergy > 0.0 ? fmin(energy, def->maxEnergy) : energy;
-    c->wholeEnergy = energy;
-    energy *= (double)def->energyShare;
+    double strain = def->strainEnergy * def->impulse * def->impulse;
+    double lost = def->maxEnergy > 0.0 ? def->maxEnergy : HUGE_VAL;
+    c->wholeEnergy = fmin(strain, lost);
+    double energy = fmin((double)def->energyShare * strain, (double)def->contactShare * lost);
     c->report = (knCrackReport){.isDone = true, .breakingShare = HUGE_VAL, .pieceCount = 1};
     c->report.energy = energy;
     if (largest > 0.0 && def->impulse > 0.0)

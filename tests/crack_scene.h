@@ -101,7 +101,7 @@ static inline knCrackDef DefaultPlateDef(CrackScene* s, double impulse)
     def.stress = s->stress;
     def.impulse = impulse;
     def.strainEnergy = 1e-3;
-    def.energyShare = 1.0f;
+    def.energyShare = def.contactShare = 1.0f;
     def.strength = 1e7;
     def.fractureEnergy = 10.0;
     def.hits = &s->hit;

@@ -144,6 +144,34 @@ static void PatternsAndPicturesAreWritten(void** state)
 }
 
 // Each says what is wrong and what to do.
+// Energy, paint and anchors reach the event: less of the one, fewer pieces; where it is painted
+// strong it holds; of an anchored brick some pieces stay.
+static void EnergyPaintAndAnchorsCount(void** state)
+{
+    (void)state;
+    char output[65536];
+    assert_int_equal(Run("break brick.knap --impulse 20 --json -o a.obj", output, sizeof output),
+                     0);
+    double pieces = NumberAfter(output, "\"pieces\": ");
+    double spent = NumberAfter(output, "\"spentEnergy\": ");
+    char line[256];
+    snprintf(line, sizeof line, "break brick.knap --impulse 20 --energy %g --json -o a.obj",
+             2.0 * spent);
+    assert_int_equal(Run(line, output, sizeof output), 0);
+    assert_true(NumberAfter(output, "\"pieces\": ") < pieces);
+    assert_true(NumberAfter(output, "\"spentEnergy\": ") <= 2.0 * spent);
+    assert_int_equal(
+        Run("break brick.knap --impulse 20 --paint 0,0,0,9,90 -o a.obj", output, sizeof output), 0);
+    assert_non_null(strstr(output, "it holds"));
+    assert_int_equal(Run("cook " KN_SOURCE_DIR
+                         "/demos/assets/brick.obj -o held.knap --modes 12 --anchor below=0.001",
+                         output, sizeof output),
+                     0);
+    assert_int_equal(Run("break held.knap --impulse 60 --json -o a.obj", output, sizeof output), 0);
+    double held = NumberAfter(output, "\"held\": ");
+    assert_true(held >= 1.0 && held < NumberAfter(output, "\"pieces\": "));
+}
+
 static void WrongArgumentsAreNamed(void** state)
 {
     (void)state;
@@ -162,6 +190,9 @@ static void WrongArgumentsAreNamed(void** state)
         {"brick.knap -o x.obj --dir 0,0,0", 1, "direction"},
         {"brick.knap -o x.obj --impulse -3", 1, "--impulse"},
         {"brick.knap -o x.obj --pieces 2.5", 1, "whole number"},
+        {"brick.knap -o x.obj --energy 0", 1, "--energy"},
+        {"brick.knap -o x.obj --paint 0,0,0,1", 1, "radius"},
+        {"brick.knap -o x.obj --paint 0,0,0,1,500", 1, "(0, 100]"},
         {"nothing.knap -o x.obj", 2, "nothing.knap"},
         {"brick.knap -o nowhere/x.obj", 5, "nowhere"},
     };
@@ -187,6 +218,7 @@ int main(void)
         cmocka_unit_test(SoftHitHoldsAndSaysWhatBreaks),
         cmocka_unit_test(SameSeedWritesTheSameBytes),
         cmocka_unit_test(PatternsAndPicturesAreWritten),
+        cmocka_unit_test(EnergyPaintAndAnchorsCount),
         cmocka_unit_test(WrongArgumentsAreNamed),
     };
     return cmocka_run_group_tests(tests, CookBrick, NULL);

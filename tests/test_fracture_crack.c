@@ -174,11 +174,14 @@ static void EnergyIsNeverOverspent(void** state)
         knCrackDef def = DefaultPlateDef(&s, 12.0 + 4.0 * i);
         def.maxEnergy = i % 2 ? 0.02 * i : 0.0;
         def.energyShare = i % 3 ? 1.0f : 0.25f;
+        def.contactShare = i % 5 ? 1.0f : 0.5f;
         knCrackReport report = RunCracks(&s, &def);
-        double energy = 1e-3 * def.impulse * def.impulse;
-        energy = i % 2 ? fmin(energy, def.maxEnergy) : energy;
+        double strain = 1e-3 * def.impulse * def.impulse;
+        double lost = i % 2 ? def.maxEnergy : strain;
+        double energy = fmin(strain, lost);
         // a lone crack may take more than the share of many
-        double share = energy * (double)def.energyShare;
+        double share = (double)def.energyShare * strain;
+        share = i % 2 ? fmin(share, (double)def.contactShare * lost) : share;
         bool isLone = report.crackCount == 1 && report.spentEnergy > share;
         ASSERT_NEAR(report.energy, isLone ? report.spentEnergy : share, 1e-12);
         assert_true(report.spentEnergy <= energy);
@@ -369,7 +372,7 @@ static void BadArgumentsAreNamed(void** state)
     CrackScene s;
     MakeCrackScene(&s, (int[3]){4, 1, 4}, InPlace());
     knCrackDef good = DefaultPlateDef(&s, 20.0);
-    knCrackDef bad[11];
+    knCrackDef bad[12];
     for (size_t i = 0; i < COUNT_OF(bad); ++i)
     {
         bad[i] = good;
@@ -386,6 +389,7 @@ static void BadArgumentsAreNamed(void** state)
     knCrackHit hit = {s.hit.point, {0.0f, 0.0f, 0.0f}};
     bad[9].hits = &hit;
     bad[10].energyShare = 0.0f;
+    bad[11].contactShare = 1.5f;
     for (size_t i = 0; i < COUNT_OF(bad); ++i)
     {
         assert_true(knCracks_Begin(s.cracks, &s.scene.set, &bad[i]) != kn_success);

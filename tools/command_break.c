@@ -14,27 +14,41 @@
 
 static void PrintHelp(void)
 {
-    printf("usage: knap break FILE.knap -o OUT.obj|OUT.png [OPTION...]\n\n"
-           "Hits the object and writes the pieces: as OBJ in place, one object each, or as a\n"
-           "picture that shows them moved apart.\n\n"
-           "  -o, --output FILE    where to write; the ending says what\n"
-           "  --at X,Y,Z           where it is hit, metres (default: the top)\n"
-           "  --dir X,Y,Z          where the blow goes (default: into the surface)\n"
-           "  --impulse N          newton seconds (default: what makes a good heap of pieces)\n"
-           "  --material NAME      ceramic, glass, stone, brick, ice or plaster (default: the\n"
-           "                       asset's)\n"
-           "  --pattern P          stress (default), voronoi, radial or plane\n"
-           "  --pieces N           stress: at most about so many (default 200); others: about so\n"
-           "                       many (default 24)\n"
-           "  --seed S             (default 1)\n"
-           "  --size WxH           pixels of a picture (default 1600x1000)\n"
-           "  --yaw A --pitch A    degrees of a picture (default 30 and 30)\n"
-           "  --explode F          how far pieces are moved apart (default 0.25)\n"
-           "  --json               print the statistics as JSON\n"
-           "  --help               this text\n\n"
-           "exit codes: 0 done, also when it did not break; 1 wrong arguments, 2 not a sound\n"
-           "asset, 5 cannot write, 6 out of memory\n");
+    printf(
+        "usage: knap break FILE.knap -o OUT.obj|OUT.png [OPTION...]\n\n"
+        "Hits the object and writes the pieces: as OBJ in place, one object each, or as a\n"
+        "picture that shows them moved apart.\n\n"
+        "  -o, --output FILE    where to write; the ending says what\n"
+        "  --at X,Y,Z           where it is hit, metres (default: the top)\n"
+        "  --dir X,Y,Z          where the blow goes (default: into the surface)\n"
+        "  --impulse N          newton seconds (default: what makes a good heap of pieces)\n"
+        "  --energy J           what the contact lost, joules: a share of it is all that cracks\n"
+        "                       get (default: not known)\n"
+        "  --paint X,Y,Z,R,F    strength times F within R metres of the point; may come again,\n"
+        "                       the last one counts\n"
+        "  --material NAME      ceramic, glass, stone, brick, ice or plaster (default: the\n"
+        "                       asset's)\n"
+        "  --pattern P          stress (default), voronoi, radial or plane\n"
+        "  --pieces N           stress: at most about so many (default 200); others: about so\n"
+        "                       many (default 24)\n"
+        "  --seed S             (default 1)\n"
+        "  --size WxH           pixels of a picture (default 1600x1000)\n"
+        "  --yaw A --pitch A    degrees of a picture (default 30 and 30)\n"
+        "  --explode F          how far pieces are moved apart (default 0.25)\n"
+        "  --json               print the statistics as JSON\n"
+        "  --help               this text\n\n"
+        "exit codes: 0 done, also when it did not break; 1 wrong arguments, 2 not a sound\n"
+        "asset, 5 cannot write, 6 out of memory\n");
 }
+
+#define MAX_PAINTS 64
+
+// A ball of other strength.
+typedef struct Paint
+{
+    knVec3 center;
+    float radius, factor;
+} Paint;
 
 typedef struct Options
 {
@@ -43,6 +57,9 @@ typedef struct Options
     knVec3 at, direction;
     bool hasAt, hasDirection;
     double impulse; // 0: from what breaks it
+    double energy;  // 0: not known
+    Paint paints[MAX_PAINTS];
+    int paintCount;
     const knMaterial* material;
     knBreakPattern pattern;
     double pieces, seed; // 0 pieces: the pattern's default
@@ -59,8 +76,27 @@ typedef struct Job
     knBreaker* breaker;
     knImpact hit;
     double impulse;
+    float* factors; // of the strength, by node; null without paint
     knBreakResult result;
 } Job;
+
+// Null stays null: nothing is painted.
+static knResult PaintNodes(Job* job)
+{
+    const Options* o = job->options;
+    const knTetMesh* mesh = knAsset_TetMesh(job->asset);
+    job->factors = o->paintCount > 0 ? knAllocate(NULL, mesh->nodeCount, sizeof(float)) : NULL;
+    for (uint32_t i = 0; job->factors && i < mesh->nodeCount; ++i)
+    {
+        job->factors[i] = 1.0f;
+        for (int k = 0; k < o->paintCount; ++k)
+        {
+            bool isIn = knDistance(mesh->nodes[i], o->paints[k].center) <= o->paints[k].radius;
+            job->factors[i] = isIn ? o->paints[k].factor : job->factors[i];
+        }
+    }
+    return job->factors || o->paintCount == 0 ? kn_success : kn_errorMemory;
+}
 
 static int PlaceHit(Job* job)
 {
@@ -93,6 +129,8 @@ static knBreakDef MakeDef(const Job* job)
     def.pattern = o->pattern;
     def.always = o->pattern != kn_patternStress;
     def.seed = (uint64_t)o->seed;
+    def.lostEnergy = o->energy;
+    def.strengthFactor = job->factors;
     if (o->pieces > 0.0)
     {
         def.maxPieces = (uint32_t)o->pieces;
@@ -147,6 +185,16 @@ static knResult Break(Job* job)
     return result;
 }
 
+static uint32_t CountHeld(const knBreakResult* r)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < r->pieceCount; ++i)
+    {
+        count += r->isHeld[i];
+    }
+    return count;
+}
+
 static void PrintJson(const Job* job)
 {
     const knBreakResult* r = &job->result;
@@ -167,6 +215,7 @@ static void PrintJson(const Job* job)
     knJson_Count(&json, "pieces", r->pieceCount);
     knJson_Count(&json, "cracks", r->cracks.crackCount);
     knJson_Number(&json, "crackArea", r->cracks.crackArea);
+    knJson_Count(&json, "held", CountHeld(r));
     knJson_Number(&json, "energy", r->cracks.energy);
     knJson_Number(&json, "spentEnergy", r->cracks.spentEnergy);
     knJson_Bool(&json, "unfinishedCrack", r->cracks.isUnfinished);
@@ -202,6 +251,10 @@ static void Print(const Job* job)
                job->impulse * r->breakingShare, r->cracks.spentEnergy, r->cracks.energy);
     }
     printf("%s\n", r->cracks.isUnfinished ? "; the last crack stopped half way" : "");
+    if (CountHeld(r) > 0)
+    {
+        printf("  %u of them held by anchors; the others are loose\n", CountHeld(r));
+    }
 }
 
 static int Write(const Job* job)
@@ -249,12 +302,14 @@ static int RunOnModel(Job* job)
     }
     knResult result = knCreateFamily(&job->family, &def, NULL);
     result = result == kn_success ? knCreateBreaker(&job->breaker, NULL) : result;
+    result = result == kn_success ? PaintNodes(job) : result;
     result = result == kn_success ? Break(job) : result;
     code = result == kn_success ? Write(job) : knReportFailure(kn_exitInternal);
     if (code == kn_exitOk)
     {
         Print(job);
     }
+    knRelease(NULL, job->factors, knAsset_TetMesh(job->asset)->nodeCount, sizeof(float));
     knDestroyBreaker(job->breaker);
     knDestroyFamily(job->family);
     return code;
@@ -308,6 +363,29 @@ static bool TakeDirection(Options* o, const char* argument)
         knUsageError("break", "--dir wants a direction, not 0,0,0");
         return false;
     }
+    return true;
+}
+
+static bool TakePaint(Options* o, const char* argument)
+{
+    double v[5];
+    char end = 0;
+    if (o->paintCount == MAX_PAINTS)
+    {
+        knUsageError("break", "--paint can come %d times at most", MAX_PAINTS);
+        return false;
+    }
+    if (sscanf(argument, "%lf,%lf,%lf,%lf,%lf%c", &v[0], &v[1], &v[2], &v[3], &v[4], &end) != 5 ||
+        !knIsFinite(knMakeVec3((float)v[0], (float)v[1], (float)v[2])) ||
+        !(v[3] > 0.0 && v[3] < 1e9) || !(v[4] > 0.0 && v[4] <= 100.0))
+    {
+        knUsageError("break",
+                     "--paint wants X,Y,Z, a radius above 0 and a factor in (0, 100], got '%s'",
+                     argument);
+        return false;
+    }
+    o->paints[o->paintCount++] =
+        (Paint){knMakeVec3((float)v[0], (float)v[1], (float)v[2]), (float)v[3], (float)v[4]};
     return true;
 }
 
@@ -375,6 +453,10 @@ static bool TakeOption(Options* o, int option, const char* argument)
         return TakeDirection(o, argument);
     case 'i':
         return knParseNumber("break", "--impulse", argument, 1e-9, 1e9, &o->impulse);
+    case 'E':
+        return knParseNumber("break", "--energy", argument, 1e-12, 1e12, &o->energy);
+    case 'P':
+        return TakePaint(o, argument);
     case 'm':
         return TakeMaterial(o, argument);
     case 'p':
@@ -400,6 +482,8 @@ int knCommandBreak(int argc, char** argv)
                                             {"at", required_argument, NULL, 'a'},
                                             {"dir", required_argument, NULL, 'd'},
                                             {"impulse", required_argument, NULL, 'i'},
+                                            {"energy", required_argument, NULL, 'E'},
+                                            {"paint", required_argument, NULL, 'P'},
                                             {"material", required_argument, NULL, 'm'},
                                             {"pattern", required_argument, NULL, 'p'},
                                             {"pieces", required_argument, NULL, 'n'},
