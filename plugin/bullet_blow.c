@@ -32,8 +32,8 @@ static uint32_t SumHits(const knWorld* w, uint32_t first, knBlow* blow)
         blow->impulse += (double)hit->size;
         blow->isImpact = blow->isImpact || isFast;
         // what is met at speed a and left at speed l takes the mean of both along the impulse
-        blow->energy +=
-            0.5 * (double)hit->size * fmax((double)push->approach + (double)push->left, 0.0);
+        double left = push->whole > 1.0f ? 0.0 : (double)push->left;
+        blow->energy += 0.5 * (double)hit->size * fmax((double)push->approach + left, 0.0);
         if (isFast)
         {
             AddStriker(blow, push->objects[1 - hit->side]);
@@ -78,7 +78,7 @@ uint32_t knWorld_GatherBlow(const knWorld* w, uint32_t first, float dt, knBlow* 
     {
         const knPush* push = &b->pushes[hits[i].push];
         knVec3 point = knInvTransformPoint(state.transform, push->points[hits[i].side]);
-        knVec3 impulse = hits[i].side == 0 ? push->impulse : knNeg(push->impulse);
+        knVec3 impulse = knScale(hits[i].side == 0 ? push->whole : -push->whole, push->impulse);
         // when something hits, what supports the body on the other side answers as fast
         blow->impacts[i] = (knImpact){.kind = blow->isImpact ? kn_loadImpact : kn_loadSteady,
                                       .point = knAdd(point, body->piece->mesh.center),

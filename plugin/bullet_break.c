@@ -291,9 +291,9 @@ static knResult TryBlow(knWorld* w, const knBlow* blow, bool isFresh)
         knWorld_EndEvent(w, b->liveCount - 1);
         return result;
     }
-    event->share = isFresh && result == kn_success ? ShareOf(event) : 1.0;
-    if (event->share < 1.0)
+    if (isFresh && result == kn_success)
     {
+        event->share = ShareOf(event);
         AddRefund(w, event);
     }
     if (result != kn_success)
@@ -455,7 +455,7 @@ knResult knWorld_Break(knWorld* w, float dt)
     }
     knWorldBreaks* b = &w->breaks;
     double start = knPort_Now();
-    b->pushCount = b->hitCount = b->refundCount = 0;
+    b->pushCount = b->aheadCount = b->hitCount = b->refundCount = 0;
     b->updateSeconds = 0.0;
     b->budget = (knBudget){.start = start};
     knWorld_ResetEvents(w);

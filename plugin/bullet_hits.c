@@ -2,6 +2,7 @@
 #include "bullet_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // ---- who pushed whom
 
@@ -47,8 +48,11 @@ static void AddHit(knWorld* w, uint32_t push, uint8_t side)
     if (CanBreak(w, body) && knGrow(&w->allocator, (void**)&b->hits, &b->hitCapacity,
                                     b->hitCount + 1, sizeof(knHit)) == kn_success)
     {
-        b->hits[b->hitCount++] = (knHit){
-            .body = body, .push = push, .side = side, .size = knLength(b->pushes[push].impulse)};
+        b->hits[b->hitCount++] =
+            (knHit){.body = body,
+                    .push = push,
+                    .side = side,
+                    .size = b->pushes[push].whole * knLength(b->pushes[push].impulse)};
     }
 }
 
@@ -75,10 +79,45 @@ static void OnContact(const knPortContact* c, void* user)
     }
     push->approach = knDot(knSub(before[1], before[0]), way);
     push->left = knDot(knSub(after[1], after[0]), way);
+    push->whole = 1.0f;
+    // a gap is left only by what is found ahead
+    push->isAhead =
+        c->contact.distance > 0.0f && push->left > 0.0f && push->approach > b->limits.minApproach;
     b->pushCount += 1;
+    b->aheadCount += push->isAhead;
     knWorld_NoteContact(w, c, push);
-    AddHit(w, b->pushCount - 1, 0);
-    AddHit(w, b->pushCount - 1, 1);
+}
+
+// What is found ahead counts with what will stop the rest of its approach. So many pushes that
+// share a body take a part each: together they stop no more than there is, and no energy is made.
+static void CountWhole(knWorld* w)
+{
+    knWorldBreaks* b = &w->breaks;
+    uint32_t slots = w->bodies.usedSlots + 1;
+    if (b->aheadCount == 0 || knGrow(&w->allocator, (void**)&b->islands, &b->islandCapacity, slots,
+                                     sizeof(uint32_t)) != kn_success)
+    {
+        return;
+    }
+    memset(b->islands, 0, slots * sizeof(uint32_t));
+    for (uint32_t i = 0; i < b->pushCount; ++i)
+    {
+        const knPush* p = &b->pushes[i];
+        b->islands[p->bodies[0].index] += p->isAhead;
+        b->islands[p->bodies[1].index] += p->isAhead;
+    }
+    for (uint32_t i = 0; i < b->pushCount; ++i)
+    {
+        knPush* p = &b->pushes[i];
+        if (p->isAhead)
+        {
+            uint32_t counts[2] = {p->isMoved[0] ? b->islands[p->bodies[0].index] : 1,
+                                  p->isMoved[1] ? b->islands[p->bodies[1].index] : 1};
+            float sharers = (float)(counts[0] > counts[1] ? counts[0] : counts[1]);
+            float mass = knPort_EffectiveMass(p->objects, p->points, p->impulse);
+            p->whole += p->left * mass / (sharers * knLength(p->impulse));
+        }
+    }
 }
 
 static int CompareBodies(const void* x, const void* y)
@@ -111,6 +150,12 @@ void knWorld_CollectHits(knWorld* w)
 {
     knWorldBreaks* b = &w->breaks;
     knPort_EachContact(w->port, OnContact, w);
+    CountWhole(w);
+    for (uint32_t i = 0; i < b->pushCount; ++i)
+    {
+        AddHit(w, i, 0);
+        AddHit(w, i, 1);
+    }
     // qsort must not be given a null array
     if (b->hitCount == 0)
     {
@@ -161,7 +206,7 @@ static void JoinIslands(knWorldBreaks* b)
     }
 }
 
-// The largest share that a break in the island needs; 1 when nothing broke in it.
+// The largest share that a break in the island needs; negative when nothing broke in it.
 static double IslandShare(knWorldBreaks* b, uint32_t island)
 {
     double share = -1.0;
@@ -172,7 +217,7 @@ static double IslandShare(knWorldBreaks* b, uint32_t island)
             share = fmax(share, b->refunds[i].share);
         }
     }
-    return share < 0.0 ? 1.0 : share;
+    return share;
 }
 
 // Impulses were found together, so all of an island are scaled alike: between none of them and all
@@ -200,9 +245,10 @@ knResult knWorld_Refund(knWorld* w)
         uint32_t slot =
             p->isMoved[0] && p->bodies[0].index ? p->bodies[0].index : p->bodies[1].index;
         double share = IslandShare(b, FindIsland(b->islands, slot));
-        if (share < 1.0)
+        if (share >= 0.0)
         {
-            knVec3 rest = knScale((float)(1.0 - share), p->impulse);
+            // of a hit that was only begun, breaking may need more than it has given
+            knVec3 rest = knScale((float)(1.0 - share * (double)p->whole), p->impulse);
             knPort_Push(p->objects[0], knNeg(rest), p->points[0]);
             knPort_Push(p->objects[1], rest, p->points[1]);
         }

@@ -52,6 +52,10 @@ typedef struct knJoint
 } knJoint;
 
 // A contact of the last step that carried an impulse and has a piece in it.
+//
+// A hit that is found ahead of its way is slowed in this step so that it arrives at its end, and
+// stopped in the next. How much comes first depends on where the step finds it; what breaks must
+// not, so the hit counts whole when it is first seen.
 typedef struct knPush
 {
     knId bodies[2];         // in the pool; null for a body of the game's own
@@ -60,7 +64,9 @@ typedef struct knPush
     knVec3 impulse;         // on body 0, N s
     float approach;         // m/s along the impulse, before the step
     float left;             // the same after it
+    float whole;            // times the impulse is all that the hit will take: below
     bool isMoved[2];        // the body can move
+    bool isAhead;           // found before it touches
 } knPush;
 
 // The same, as one of the pieces that can break sees it.
@@ -188,7 +194,7 @@ typedef struct knWorldBreaks
     size_t fractureCapacity, childCapacity, debrisCapacity, jointCapacity, contactCapacity;
     size_t touchingCapacity[2];
     size_t islandCapacity;
-    uint32_t pushCount, hitCount, pendingCount, liveCount, refundCount;
+    uint32_t pushCount, aheadCount, hitCount, pendingCount, liveCount, refundCount;
     uint32_t fractureCount, childCount, debrisCount, jointCount, contactCount, noticeCount;
     uint32_t touchingCount[2];
     uint32_t looseJoints; // that wait for memory or a body

@@ -163,6 +163,9 @@ extern "C"
     typedef void knPortContactFcn(const knPortContact* contact, void* user);
     // Does nothing to what cannot move.
     void knPort_Push(const void* object, knVec3 impulse, knVec3 point);
+    // Of two objects along a direction, at a point of each: the impulse that changes their speed
+    // against each other by 1 m/s, kg. Infinite when neither can move.
+    float knPort_EffectiveMass(const void* const objects[2], const knVec3 points[2], knVec3 way);
     void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* user);
 
     // Of the last step.

@@ -766,6 +766,19 @@ void knPort_Push(const void* object, knVec3 impulse, knVec3 point)
     }
 }
 
+float knPort_EffectiveMass(const void* const objects[2], const knVec3 points[2], knVec3 way)
+{
+    btVector3 normal = ToBt(knNormalize(way));
+    btScalar inverse = 0.0f;
+    for (int i = 0; i < 2; ++i)
+    {
+        const btRigidBody* body =
+            btRigidBody::upcast(static_cast<const btCollisionObject*>(objects[i]));
+        inverse += body ? body->computeImpulseDenominator(ToBt(points[i]), normal) : 0.0f;
+    }
+    return inverse > 0.0f ? 1.0f / inverse : FLT_MAX;
+}
+
 void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* user)
 {
     for (const Algorithm* a = port->first; a; a = a->next)
