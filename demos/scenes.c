@@ -71,7 +71,8 @@ static knResult ScriptPlates(knStage* stage)
 
 static void TunePlates(knConfig* config)
 {
-    Coarsen(config, 8, 9, 5e-3);
+    Coarsen(config, 8, 10, 5e-3);
+    config->breaking.breaksPerStep = 1;
 }
 
 static const knScene plates = {
@@ -237,14 +238,21 @@ static const knScene dropBunnies = {
 
 static knResult BuildBricks(knStage* stage)
 {
-    knResult result = AddFloor(stage);
-    for (int i = 0; result == kn_success && i < 32; ++i)
+    return AddFloor(stage);
+}
+
+// Four at a time, one after the other on the heap.
+static knResult ScriptBricks(knStage* stage)
+{
+    knResult result = kn_success;
+    bool isTime = stage->step % 12 == 0 && stage->step < 8 * 12;
+    for (int k = 0; isTime && result == kn_success && k < 4; ++k)
     {
-        int layer = i / 4, k = i % 4;
-        knBodyDef def = ObjectAt(-0.2f + 0.4f * (float)(k % 2), 1.6f + 0.25f * (float)layer,
-                                 -0.2f + 0.4f * (float)(k / 2));
+        knBodyDef def =
+            ObjectAt(-0.2f + 0.4f * (float)(k % 2), 0.9f, -0.2f + 0.4f * (float)(k / 2));
         def.transform.rotation = knMakeQuat(knRandom_UnitVec3(&stage->random),
                                             knRandom_Range(&stage->random, 0.0f, 6.0f));
+        def.velocity = knMakeVec3(0.0f, -2.0f, 0.0f);
         result = knStage_AddObject(stage, "brick", &def, NULL);
     }
     return result;
@@ -259,13 +267,14 @@ static const knScene bricks = {
     .name = "bricks",
     .title = "32 bricks crash on the ground",
     .dt = 0.030f,
-    .steps = 150,
+    .steps = 180,
     .models = {{"brick", "brick"}},
     .eye = {1.5f, 1.2f, 2.1f},
     .target = {0.0f, 0.3f, 0.0f},
     .reach = 1.8f,
     .tune = TuneBricks,
     .build = BuildBricks,
+    .script = ScriptBricks,
 };
 
 // ---- piggy: a piggy bank falls
