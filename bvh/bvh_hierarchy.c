@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Zlib
 #include "bvh/bvh_hierarchy_internal.h"
 
-#define EDGE_SAMPLES 1024
+#define EDGE_SAMPLES 96 // few, as every update takes them
 
 knHierarchyDef knDefaultHierarchyDef(void)
 {
@@ -242,12 +242,6 @@ knResult knHierarchy_MoveVertices(knHierarchy* h, uint32_t first, uint32_t count
     return kn_success;
 }
 
-static int CompareFloats(const void* a, const void* b)
-{
-    float x = *(const float*)a, y = *(const float*)b;
-    return (x > y) - (x < y);
-}
-
 void knSetHierarchyPadding(knHierarchy* h)
 {
     float lengths[EDGE_SAMPLES];
@@ -259,10 +253,14 @@ void knSetHierarchyPadding(knHierarchy* h)
         float length = t->body ? knDistance(h->positions[t->v[0]], h->positions[t->v[1]]) : 0.0f;
         if (length > 0.0f && length <= FLT_MAX)
         {
-            lengths[count++] = length;
+            int k = count++;
+            for (; k > 0 && lengths[k - 1] > length; --k)
+            {
+                lengths[k] = lengths[k - 1];
+            }
+            lengths[k] = length;
         }
     }
-    qsort(lengths, (size_t)count, sizeof lengths[0], CompareFloats);
     h->padding = count > 0 ? 0.01f * lengths[count / 2] : 0.0f;
 }
 

@@ -605,12 +605,14 @@ static knResult MakeParts(knHierarchy* h, const knHierarchyBreak* e, const Break
 // The last part keeps the tree itself.
 static void CloneParts(knHierarchy* h, const knHierarchyBreak* e, const BreakScratch* s)
 {
-    uint32_t root = knGetHierarchyBody(h, e->body.index)->root, last = e->partCount - 1;
+    const knHierarchyBody* whole = knGetHierarchyBody(h, e->body.index);
+    uint32_t root = whole->root, last = e->partCount - 1;
     for (uint32_t i = 0; i < last && root != KN_NONE; ++i)
     {
         knHierarchyBody* body = knGetHierarchyBody(h, s->slots[i]);
         uint32_t leafCount = 0;
         body->root = knCloneBalanced(h, root, s->partOf, i, &leafCount);
+        body->builtQuality = whole->builtQuality; // what a rebuild may hope for
         h->links[body->root].parent = KN_NONE;
         for (uint32_t k = 0; k < leafCount; ++k)
         {
@@ -619,6 +621,7 @@ static void CloneParts(knHierarchy* h, const knHierarchyBreak* e, const BreakScr
     }
     knHierarchyBody* body = knGetHierarchyBody(h, s->slots[last]);
     body->root = root;
+    body->builtQuality = whole->builtQuality;
     // places of the other parts' triangles are in the clones by now
     uint32_t leafCount = 0;
     knListOtherLeaves(h, root, s->partOf, last, &leafCount);

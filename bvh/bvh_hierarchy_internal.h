@@ -218,21 +218,30 @@ static inline void knStore3(float* to, __m128 from)
     _mm_storel_pi((__m64*)to, from);
     _mm_store_ss(to + 2, _mm_movehl_ps(from, from));
 }
-#endif
 
-// Empty, and false, when a coordinate is not finite. Reads four floats at each position.
-static inline bool knFindTriangleBox(const knVec3* positions, const uint32_t v[3], float lower[3],
-                                     float upper[3])
+// False when a coordinate is not finite. Reads four floats at each position.
+static inline bool knFindTriangleBounds(const knVec3* positions, const uint32_t v[3], __m128* low,
+                                        __m128* high)
 {
-#if defined(__SSE2__)
     __m128 a = _mm_loadu_ps(&positions[v[0]].x), b = _mm_loadu_ps(&positions[v[1]].x);
     __m128 c = _mm_loadu_ps(&positions[v[2]].x);
     __m128 sign = _mm_set1_ps(-0.0f), most = _mm_set1_ps(FLT_MAX);
     __m128 finite = _mm_and_ps(_mm_cmple_ps(_mm_andnot_ps(sign, a), most),
                                _mm_cmple_ps(_mm_andnot_ps(sign, b), most));
     finite = _mm_and_ps(finite, _mm_cmple_ps(_mm_andnot_ps(sign, c), most));
-    bool isFinite = (_mm_movemask_ps(finite) & 7) == 7;
-    __m128 low = _mm_min_ps(_mm_min_ps(a, b), c), high = _mm_max_ps(_mm_max_ps(a, b), c);
+    *low = _mm_min_ps(_mm_min_ps(a, b), c);
+    *high = _mm_max_ps(_mm_max_ps(a, b), c);
+    return (_mm_movemask_ps(finite) & 7) == 7;
+}
+#endif
+
+// Empty, and false, when a coordinate is not finite.
+static inline bool knFindTriangleBox(const knVec3* positions, const uint32_t v[3], float lower[3],
+                                     float upper[3])
+{
+#if defined(__SSE2__)
+    __m128 low, high;
+    bool isFinite = knFindTriangleBounds(positions, v, &low, &high);
     knStore3(lower, isFinite ? low : _mm_set1_ps(INFINITY));
     knStore3(upper, isFinite ? high : _mm_set1_ps(-INFINITY));
 #else

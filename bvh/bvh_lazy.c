@@ -176,22 +176,57 @@ static void CloseHoles(knHierarchy* h, knHierarchyBody* body)
     knStartLazy(h, body);
 }
 
-void knFitLazy(knHierarchy* h, const knHierarchyBody* body, uint32_t node)
+#if defined(__SSE2__)
+// Returns how many are not finite.
+static uint32_t FitRange(const knHierarchy* h, const uint32_t* ids, uint32_t count, knBvhNode* box)
 {
-    knLazyNode* n = &h->lazy[node];
-    float lower[3] = {INFINITY, INFINITY, INFINITY}, upper[3] = {-INFINITY, -INFINITY, -INFINITY};
-    for (uint32_t i = n->first; i < n->first + n->count; ++i)
+    __m128 lower = _mm_set1_ps(INFINITY), upper = _mm_set1_ps(-INFINITY);
+    uint32_t broken = 0;
+    for (uint32_t i = 0; i < count; ++i)
     {
-        uint32_t id = body->primitives[i];
-        float low[3], high[3];
-        if (id != KN_NONE)
+        __m128 low, high;
+        if (ids[i] == KN_NONE)
         {
-            h->brokenCount += !knFindTriangleBox(h->positions, h->triangles[id].v, low, high);
+            continue;
+        }
+        if (knFindTriangleBounds(h->positions, h->triangles[ids[i]].v, &low, &high))
+        {
+            lower = _mm_min_ps(lower, low);
+            upper = _mm_max_ps(upper, high);
+        }
+        else
+        {
+            broken += 1;
+        }
+    }
+    knStore3(box->lower, lower);
+    knStore3(box->upper, upper);
+    return broken;
+}
+#else
+static uint32_t FitRange(const knHierarchy* h, const uint32_t* ids, uint32_t count, knBvhNode* box)
+{
+    float lower[3] = {INFINITY, INFINITY, INFINITY}, upper[3] = {-INFINITY, -INFINITY, -INFINITY};
+    uint32_t broken = 0;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        float low[3], high[3];
+        if (ids[i] != KN_NONE)
+        {
+            broken += !knFindTriangleBox(h->positions, h->triangles[ids[i]].v, low, high);
             knGrowBox(lower, upper, low, high);
         }
     }
-    memcpy(n->box.lower, lower, sizeof lower);
-    memcpy(n->box.upper, upper, sizeof upper);
+    memcpy(box->lower, lower, sizeof lower);
+    memcpy(box->upper, upper, sizeof upper);
+    return broken;
+}
+#endif
+
+void knFitLazy(knHierarchy* h, const knHierarchyBody* body, uint32_t node)
+{
+    knLazyNode* n = &h->lazy[node];
+    h->brokenCount += FitRange(h, body->primitives + n->first, n->count, &n->box);
     h->work.fitPrimitives += n->count;
 }
 
