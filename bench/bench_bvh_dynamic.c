@@ -12,6 +12,7 @@
 #define SCRIPT_FRAMES 272
 #define STRETCHES     6
 #define MAX_LENGTH    6
+#define BETWEEN_STEP  3 // frames from one to the next that is not timed
 #define MAX_SAMPLES   (STRETCHES * MAX_LENGTH)
 #define MAX_KEYS      (1u << 22)
 
@@ -264,16 +265,31 @@ static void AddWork(knHierarchyWork* sum, const knHierarchyWork* w)
     sum->foldPrimitives += w->foldPrimitives;
 }
 
+// What restructures a part at a time has seen the frames between two stretches.
+static knResult RunBetween(Case* c, int from, int to)
+{
+    knResult result = kn_success;
+    for (int frame = from; frame < to && result == kn_success; frame += BETWEEN_STEP)
+    {
+        double unused;
+        SetTreeFrame(&c->scene, frame);
+        result = StepMethod(c, selectiveOne, &unused);
+    }
+    return result;
+}
+
 static knResult RunStretches(Case* c, int length)
 {
     knResult result = kn_success;
-    for (int i = 0; i < STRETCHES && result == kn_success; ++i)
+    for (int i = 0, last = 0; i < STRETCHES && result == kn_success; ++i)
     {
         int first = i * (SCRIPT_FRAMES - length - 1) / (STRETCHES - 1);
+        result = RunBetween(c, last, first);
+        last = first + length;
         // the jump to the stretch is not timed, and sweep and prune starts from sorted lists
         FreeSap(c->sap);
         c->sap = MakeSap();
-        result = c->sap ? kn_success : knFail(kn_errorMemory, "no memory for sweep and prune");
+        result = c->sap ? result : knFail(kn_errorMemory, "no memory for sweep and prune");
         for (int k = 0; k <= length && result == kn_success; ++k)
         {
             SetTreeFrame(&c->scene, first + k);
