@@ -10,6 +10,10 @@ knResult knReserveBalanced(knHierarchy* h, size_t nodeCount, size_t triangleCoun
     const knAllocator* a = &h->allocator;
     size_t fresh = nodeCount > h->freeNodeCount ? nodeCount - h->freeNodeCount : 0;
     size_t nodes = h->nodeSlots + fresh;
+    if (nodes >= KN_NONE)
+    {
+        return knFail(kn_errorLimit, "%zu nodes; break into fewer parts at a time", nodes);
+    }
     knResult result = knGrow(a, (void**)&h->nodes, &h->nodeCapacity, nodes, sizeof *h->nodes);
     if (result == kn_success)
     {

@@ -119,6 +119,7 @@ KN_API knResult knHierarchy_AddBody(knHierarchy* hierarchy, const knTriangle* tr
 // vertex is: knHierarchy_Position. Its vertices should be no other body's.
 KN_API knResult knHierarchy_AddRigidBody(knHierarchy* hierarchy, const knTriangle* triangles,
                                          uint32_t count, uint32_t* ids, knId* body);
+// The rotation is made unit length.
 KN_API knResult knHierarchy_SetPose(knHierarchy* hierarchy, knId body, knTransform pose);
 
 KN_API knResult knHierarchy_DeleteBody(knHierarchy* hierarchy, knId body);

@@ -4,13 +4,18 @@
 // Bodies come, go and break, cracks grow. Everything is checked and reserved first; after that
 // nothing can fail.
 
-static knResult CheckTriangles(const knHierarchy* h, const knTriangle* triangles, uint32_t count)
+knResult knCheckHierarchyTriangles(const knHierarchy* h, const knTriangle* triangles,
+                                   uint32_t count)
 {
     if (!h || (!triangles && count > 0))
     {
         return knFail(kn_errorArgument, "triangles need a hierarchy and an array");
     }
-    for (uint32_t i = 0; i < 3 * (uint64_t)count; ++i)
+    if (count > KN_MAX_MESH_SIZE)
+    {
+        return knFail(kn_errorLimit, "%u triangles; at most %u", count, KN_MAX_MESH_SIZE);
+    }
+    for (uint32_t i = 0; i < 3 * count; ++i)
     {
         if (triangles[i / 3].v[i % 3] >= h->vertexCount)
         {
@@ -21,7 +26,7 @@ static knResult CheckTriangles(const knHierarchy* h, const knTriangle* triangles
     return kn_success;
 }
 
-static knResult ReserveTriangles(knHierarchy* h, uint32_t count)
+knResult knReserveHierarchyTriangles(knHierarchy* h, uint32_t count)
 {
     uint32_t fresh = count > h->freeTriangleCount ? count - h->freeTriangleCount : 0;
     if (fresh > KN_MAX_MESH_SIZE - h->triangleSlots)
@@ -49,14 +54,14 @@ static uint32_t AcquireTriangle(knHierarchy* h, knTriangle triangle, uint32_t bo
     return id;
 }
 
-static void ReleaseTriangle(knHierarchy* h, uint32_t id)
+void knReleaseHierarchyTriangle(knHierarchy* h, uint32_t id)
 {
     h->triangles[id] = (knBvhTriangle){{h->freeTriangle, 0, 0}, 0, 0};
     h->freeTriangle = id;
     h->freeTriangleCount += 1;
 }
 
-static knResult ReserveBodies(knHierarchy* h, uint32_t count)
+knResult knReserveHierarchyBodies(knHierarchy* h, uint32_t count)
 {
     uint32_t needed = h->bodies.usedSlots + count, doubled = 2 * h->bodies.capacity;
     if (needed > KN_MAX_MESH_SIZE)
@@ -68,7 +73,7 @@ static knResult ReserveBodies(knHierarchy* h, uint32_t count)
                : knPool_Reserve(&h->bodies, needed > doubled ? needed : doubled);
 }
 
-static knHierarchyBody* AcquireBody(knHierarchy* h, knId* id)
+knHierarchyBody* knAcquireHierarchyBody(knHierarchy* h, knId* id)
 {
     void* item = NULL;
     knResult result = knPool_Acquire(&h->bodies, id, &item);
@@ -81,8 +86,7 @@ static knHierarchyBody* AcquireBody(knHierarchy* h, knId* id)
     return body;
 }
 
-// Room in the structures of the method for so many triangles more.
-static knResult ReserveMethod(knHierarchy* h, size_t nodeCount, uint32_t triangleCount)
+knResult knReserveMethod(knHierarchy* h, size_t nodeCount, uint32_t triangleCount)
 {
     switch (h->def.method)
     {
@@ -97,22 +101,23 @@ static knResult ReserveMethod(knHierarchy* h, size_t nodeCount, uint32_t triangl
 
 knResult knHierarchy_Reserve(knHierarchy* h, uint32_t vertexCount, uint32_t triangleCount)
 {
-    if (!h)
+    if (!h || triangleCount > KN_MAX_MESH_SIZE)
     {
-        return knFail(kn_errorArgument, "room needs a hierarchy");
+        return knFail(kn_errorArgument, "room needs a hierarchy, and for at most %u triangles",
+                      KN_MAX_MESH_SIZE);
     }
     knResult result = knReserveHierarchyVertices(h, vertexCount);
-    result = result == kn_success ? ReserveTriangles(h, triangleCount) : result;
+    result = result == kn_success ? knReserveHierarchyTriangles(h, triangleCount) : result;
     if (result == kn_success)
     {
         result = knGrow(&h->allocator, (void**)&h->changes, &h->changeCapacity,
                         2 * (size_t)triangleCount, sizeof *h->changes);
     }
-    return result == kn_success ? ReserveMethod(h, 2 * (size_t)triangleCount, triangleCount)
+    return result == kn_success ? knReserveMethod(h, 2 * (size_t)triangleCount, triangleCount)
                                 : result;
 }
 
-static void NoteChange(knHierarchy* h)
+void knNoteHierarchyChange(knHierarchy* h)
 {
     h->isUpdated = false;
     h->epoch += 1;
@@ -157,21 +162,21 @@ static knResult AddBody(knHierarchy* h, const knTriangle* triangles, uint32_t co
 {
     knHierarchyBody fresh = {.isRigid = isRigid};
     bool isLazy = h && h->def.method == kn_hierarchyLazy;
-    knResult result = body ? CheckTriangles(h, triangles, count)
+    knResult result = body ? knCheckHierarchyTriangles(h, triangles, count)
                            : knFail(kn_errorArgument, "a body needs a place for its id");
     if (result == kn_success && isRigid && !isLazy)
     {
         result = knFail(kn_errorArgument, "rigid bodies need kn_hierarchyLazy");
     }
-    result = result == kn_success ? ReserveTriangles(h, count) : result;
-    result = result == kn_success ? ReserveBodies(h, 1) : result;
-    result = result == kn_success ? ReserveMethod(h, 2 * (size_t)count, count) : result;
+    result = result == kn_success ? knReserveHierarchyTriangles(h, count) : result;
+    result = result == kn_success ? knReserveHierarchyBodies(h, 1) : result;
+    result = result == kn_success ? knReserveMethod(h, 2 * (size_t)count, count) : result;
     result = result == kn_success && isLazy ? ReserveLazyBody(h, &fresh, count) : result;
     if (result != kn_success)
     {
         return result;
     }
-    knHierarchyBody* b = AcquireBody(h, body);
+    knHierarchyBody* b = knAcquireHierarchyBody(h, body);
     b->isRigid = isRigid;
     b->primitives = fresh.primitives;
     b->primitiveCapacity = fresh.primitiveCapacity;
@@ -184,7 +189,7 @@ static knResult AddBody(knHierarchy* h, const knTriangle* triangles, uint32_t co
     {
         knStartLazy(h, b);
     }
-    NoteChange(h);
+    knNoteHierarchyChange(h);
     return kn_success;
 }
 
@@ -223,7 +228,14 @@ knResult knHierarchy_SetPose(knHierarchy* h, knId id, knTransform pose)
     {
         return knFail(kn_errorHandle, "that is no rigid body of the hierarchy");
     }
-    body->pose = pose;
+    float length = pose.rotation.x * pose.rotation.x + pose.rotation.y * pose.rotation.y +
+                   pose.rotation.z * pose.rotation.z + pose.rotation.w * pose.rotation.w;
+    if (!knIsFinite(pose.position) || !(length > 0.5f && length < 2.0f))
+    {
+        return knFail(kn_errorArgument, "a pose needs a finite position and a unit rotation");
+    }
+    // boxes and vertices are turned in different ways, which agree for a unit rotation
+    body->pose = (knTransform){pose.position, knNormalizeQuat(pose.rotation)};
     h->isUpdated = false;
     return kn_success;
 }
@@ -242,7 +254,7 @@ static void EndTriangle(knHierarchy* h, uint32_t id)
         knDeletePrimitive(h, body, id);
     }
     body->triangleCount -= 1;
-    ReleaseTriangle(h, id);
+    knReleaseHierarchyTriangle(h, id);
 }
 
 knResult knHierarchy_DeleteBody(knHierarchy* h, knId id)
@@ -261,7 +273,7 @@ knResult knHierarchy_DeleteBody(knHierarchy* h, knId id)
             {
                 knUnlinkFan(h, i);
             }
-            ReleaseTriangle(h, i);
+            knReleaseHierarchyTriangle(h, i);
             body->triangleCount -= 1;
         }
     }
@@ -275,7 +287,7 @@ knResult knHierarchy_DeleteBody(knHierarchy* h, knId id)
         knReleaseLazy(h, body);
     }
     knPool_Release(&h->bodies, id);
-    NoteChange(h);
+    knNoteHierarchyChange(h);
     return kn_success;
 }
 
@@ -287,8 +299,7 @@ static void ClearMarks(knHierarchy* h, const uint32_t* ids, uint32_t count)
     }
 }
 
-// All different, of one body unless `body` is 0, and of none that is rigid.
-static knResult CheckIds(knHierarchy* h, const uint32_t* ids, uint32_t count, uint32_t body)
+knResult knCheckHierarchyIds(knHierarchy* h, const uint32_t* ids, uint32_t count, uint32_t body)
 {
     const char* wrong = NULL;
     uint32_t i = 0;
@@ -329,21 +340,23 @@ static knResult CheckCrack(knHierarchy* h, const knHierarchyCrack* c)
                           c->pieceOf[i], c->oldCount);
         }
     }
-    knResult result = CheckTriangles(h, c->pieces, c->pieceCount);
-    result = result == kn_success ? CheckTriangles(h, c->faces, c->faceCount) : result;
-    return result == kn_success ? CheckIds(h, c->oldTriangles, c->oldCount, c->body.index) : result;
+    knResult result = knCheckHierarchyTriangles(h, c->pieces, c->pieceCount);
+    result = result == kn_success ? knCheckHierarchyTriangles(h, c->faces, c->faceCount) : result;
+    return result == kn_success
+               ? knCheckHierarchyIds(h, c->oldTriangles, c->oldCount, c->body.index)
+               : result;
 }
 
 static knResult ReserveCrack(knHierarchy* h, const knHierarchyCrack* c)
 {
     uint32_t count = c->pieceCount + c->faceCount;
-    knResult result = ReserveTriangles(h, count);
+    knResult result = knReserveHierarchyTriangles(h, count);
     if (result == kn_success)
     {
         result = knGrow(&h->allocator, (void**)&h->changes, &h->changeCapacity,
                         2 * ((size_t)count + c->oldCount), sizeof *h->changes);
     }
-    result = result == kn_success ? ReserveMethod(h, 2 * (size_t)count, count) : result;
+    result = result == kn_success ? knReserveMethod(h, 2 * (size_t)count, count) : result;
     if (result == kn_success && h->def.method == kn_hierarchyLazy)
     {
         knHierarchyBody* body = knPool_Get(&h->bodies, c->body);
@@ -370,7 +383,7 @@ static void Replace(knHierarchy* h, uint32_t id, knTriangle triangle)
     h->work.replacements += 1;
 }
 
-static uint32_t Insert(knHierarchy* h, knHierarchyBody* body, knTriangle triangle)
+uint32_t knInsertHierarchyTriangle(knHierarchy* h, knHierarchyBody* body, knTriangle triangle)
 {
     uint32_t id = AcquireTriangle(h, triangle, body->slot);
     body->triangleCount += 1;
@@ -403,12 +416,13 @@ static uint32_t PlacePieces(knHierarchy* h, const knHierarchyCrack* c, uint32_t*
         }
         else
         {
-            ids[i] = fresh[freshCount++] = Insert(h, body, c->pieces[i]);
+            ids[i] = fresh[freshCount++] = knInsertHierarchyTriangle(h, body, c->pieces[i]);
         }
     }
     for (uint32_t i = 0; i < c->faceCount; ++i)
     {
-        ids[c->pieceCount + i] = fresh[freshCount++] = Insert(h, body, c->faces[i]);
+        ids[c->pieceCount + i] = fresh[freshCount++] =
+            knInsertHierarchyTriangle(h, body, c->faces[i]);
     }
     return freshCount;
 }
@@ -448,7 +462,7 @@ knResult knHierarchy_Crack(knHierarchy* h, const knHierarchyCrack* c, uint32_t* 
     {
         memcpy(outIds, ids, count * sizeof *ids);
     }
-    NoteChange(h);
+    knNoteHierarchyChange(h);
     return kn_success;
 }
 
@@ -477,7 +491,7 @@ knResult knHierarchy_DeleteTriangles(knHierarchy* h, const uint32_t* ids, uint32
     {
         return knFail(kn_errorArgument, "a deletion needs a hierarchy and ids");
     }
-    knResult result = CheckIds(h, ids, count, 0);
+    knResult result = knCheckHierarchyIds(h, ids, count, 0);
     if (result != kn_success)
     {
         return result;
@@ -491,226 +505,6 @@ knResult knHierarchy_DeleteTriangles(knHierarchy* h, const uint32_t* ids, uint32
     {
         EndTriangle(h, ids[i]);
     }
-    NoteChange(h);
-    return kn_success;
-}
-
-static knResult CheckBreak(knHierarchy* h, const knHierarchyBreak* e, const knId* bodies)
-{
-    if (!h || !e || !bodies || e->partCount == 0 || (e->triangleCount > 0 && !e->triangles) ||
-        (e->triangleCount > 0 && !e->parts) || (e->newCount > 0 && !e->newParts))
-    {
-        return knFail(kn_errorArgument, "a break needs a hierarchy, triangles with their parts, at "
-                                        "least one part and places for the bodies");
-    }
-    const knHierarchyBody* body = knPool_Get(&h->bodies, e->body);
-    if (!body || body->isRigid)
-    {
-        return knFail(kn_errorHandle, "there is no such body, or it is rigid");
-    }
-    if (body->triangleCount != e->triangleCount)
-    {
-        return knFail(kn_errorArgument, "%u triangles are named; the body has %u", e->triangleCount,
-                      body->triangleCount);
-    }
-    for (uint32_t i = 0; i < e->triangleCount + e->newCount; ++i)
-    {
-        bool isNew = i >= e->triangleCount;
-        uint32_t part = isNew ? e->newParts[i - e->triangleCount] : e->parts[i];
-        if (part >= e->partCount && (isNew || part != KN_NONE))
-        {
-            return knFail(kn_errorArgument, "entry %u: part %u, but there are %u", i, part,
-                          e->partCount);
-        }
-    }
-    knResult result = CheckTriangles(h, e->newTriangles, e->newCount);
-    return result == kn_success ? CheckIds(h, e->triangles, e->triangleCount, e->body.index)
-                                : result;
-}
-
-// Scratch of a break, in `changes`.
-typedef struct BreakScratch
-{
-    uint32_t* partOf; // per triangle slot
-    uint32_t* slots;  // body of each part
-    uint32_t* starts; // of the new triangles of each part, one more than parts
-    uint32_t* fresh;  // new triangles by part
-} BreakScratch;
-
-static BreakScratch GetBreakScratch(const knHierarchy* h, const knHierarchyBreak* e)
-{
-    BreakScratch s = {.partOf = h->changes};
-    s.slots = s.partOf + h->triangleCapacity;
-    s.starts = s.slots + e->partCount;
-    s.fresh = s.starts + e->partCount + 1;
-    return s;
-}
-
-static knResult ReserveBreak(knHierarchy* h, const knHierarchyBreak* e)
-{
-    knResult result = ReserveTriangles(h, e->newCount);
-    result = result == kn_success ? ReserveBodies(h, e->partCount) : result;
-    if (result == kn_success)
-    {
-        size_t count = h->triangleCapacity + 2 * (size_t)e->partCount + 1 + e->newCount;
-        result = knGrow(&h->allocator, (void**)&h->changes, &h->changeCapacity, count,
-                        sizeof *h->changes);
-    }
-    size_t nodes = 2 * ((size_t)e->partCount - 1) * e->triangleCount + 2 * (size_t)e->newCount;
-    result = result == kn_success ? ReserveMethod(h, nodes, e->newCount) : result;
-    return result == kn_success && h->def.method == kn_hierarchyLazy
-               ? knReserveLazy(h, e->partCount)
-               : result;
-}
-
-// Bodies of the parts, and for lazy trees room for their primitives.
-static knResult MakeParts(knHierarchy* h, const knHierarchyBreak* e, const BreakScratch* s)
-{
-    memset(s->starts, 0, (e->partCount + 1) * sizeof *s->starts);
-    for (uint32_t i = 0; i < e->newCount; ++i)
-    {
-        s->starts[e->newParts[i] + 1] += 1;
-    }
-    for (uint32_t i = 0; i < e->partCount; ++i)
-    {
-        knId id;
-        knHierarchyBody* body = AcquireBody(h, &id);
-        s->slots[i] = id.index;
-        body->triangleCount = s->starts[i + 1];
-        s->starts[i + 1] += s->starts[i];
-    }
-    for (uint32_t i = 0; i < e->triangleCount; ++i)
-    {
-        s->partOf[e->triangles[i]] = e->parts[i];
-        if (e->parts[i] != KN_NONE)
-        {
-            knGetHierarchyBody(h, s->slots[e->parts[i]])->triangleCount += 1;
-        }
-    }
-    knResult result = kn_success;
-    for (uint32_t i = 0; i < e->partCount && h->def.method == kn_hierarchyLazy; ++i)
-    {
-        knHierarchyBody* body = knGetHierarchyBody(h, s->slots[i]);
-        result = result == kn_success ? knReservePrimitives(h, body, body->triangleCount) : result;
-    }
-    for (uint32_t i = 0; i < e->partCount && result != kn_success; ++i)
-    {
-        uint32_t slot = s->slots[i];
-        knReleaseLazy(h, knGetHierarchyBody(h, slot));
-        knPool_Release(&h->bodies, (knId){slot, h->bodies.generations[slot - 1]});
-    }
-    return result;
-}
-
-// The last part keeps the tree itself.
-static void CloneParts(knHierarchy* h, const knHierarchyBreak* e, const BreakScratch* s)
-{
-    const knHierarchyBody* whole = knGetHierarchyBody(h, e->body.index);
-    uint32_t root = whole->root, last = e->partCount - 1;
-    for (uint32_t i = 0; i < last && root != KN_NONE; ++i)
-    {
-        knHierarchyBody* body = knGetHierarchyBody(h, s->slots[i]);
-        uint32_t leafCount = 0;
-        body->root = knCloneBalanced(h, root, s->partOf, i, &leafCount);
-        body->builtQuality = whole->builtQuality; // what a rebuild may hope for
-        h->links[body->root].parent = KN_NONE;
-        for (uint32_t k = 0; k < leafCount; ++k)
-        {
-            knDeleteLeaf(h, body, h->queue[k]);
-        }
-    }
-    knHierarchyBody* body = knGetHierarchyBody(h, s->slots[last]);
-    body->root = root;
-    body->builtQuality = whole->builtQuality;
-    // places of the other parts' triangles are in the clones by now
-    uint32_t leafCount = 0;
-    knListOtherLeaves(h, root, s->partOf, last, &leafCount);
-    for (uint32_t k = 0; k < leafCount; ++k)
-    {
-        knDeleteLeaf(h, body, h->queue[k]);
-    }
-}
-
-static void MoveTriangles(knHierarchy* h, const knHierarchyBreak* e, const BreakScratch* s)
-{
-    for (uint32_t i = 0; i < e->triangleCount; ++i)
-    {
-        uint32_t id = e->triangles[i], part = e->parts[i];
-        if (part == KN_NONE)
-        {
-            if (h->def.method == kn_hierarchyBalanced)
-            {
-                knUnlinkFan(h, id);
-            }
-            ReleaseTriangle(h, id);
-            continue;
-        }
-        h->triangles[id].body = s->slots[part];
-        if (h->def.method == kn_hierarchyLazy)
-        {
-            knHierarchyBody* body = knGetHierarchyBody(h, s->slots[part]);
-            body->primitives[body->primitiveCount++] = id;
-        }
-    }
-}
-
-static void AddNewTriangles(knHierarchy* h, const knHierarchyBreak* e, const BreakScratch* s,
-                            uint32_t* newIds)
-{
-    for (uint32_t i = 0; i < e->newCount; ++i)
-    {
-        uint32_t part = e->newParts[i];
-        knHierarchyBody* body = knGetHierarchyBody(h, s->slots[part]);
-        body->triangleCount -= 1; // counted already
-        uint32_t id = Insert(h, body, e->newTriangles[i]);
-        s->fresh[s->starts[part]++] = id;
-        if (newIds)
-        {
-            newIds[i] = id;
-        }
-    }
-    for (uint32_t i = 0; i < e->partCount && h->def.method == kn_hierarchyBalanced; ++i)
-    {
-        uint32_t begin = i > 0 ? s->starts[i - 1] : 0;
-        knInsertPending(h, knGetHierarchyBody(h, s->slots[i]), s->fresh + begin,
-                        s->starts[i] - begin, NULL, 0);
-    }
-}
-
-knResult knHierarchy_Break(knHierarchy* h, const knHierarchyBreak* e, knId* bodies,
-                           uint32_t* newIds)
-{
-    knResult result = CheckBreak(h, e, bodies);
-    result = result == kn_success ? ReserveBreak(h, e) : result;
-    if (result != kn_success)
-    {
-        return result;
-    }
-    BreakScratch s = GetBreakScratch(h, e);
-    result = MakeParts(h, e, &s);
-    if (result != kn_success)
-    {
-        return result;
-    }
-    if (h->def.method == kn_hierarchyBalanced)
-    {
-        CloneParts(h, e, &s);
-    }
-    else if (h->def.method == kn_hierarchyLazy)
-    {
-        knReleaseLazy(h, knGetHierarchyBody(h, e->body.index));
-    }
-    MoveTriangles(h, e, &s);
-    for (uint32_t i = 0; i < e->partCount; ++i)
-    {
-        bodies[i] = (knId){s.slots[i], h->bodies.generations[s.slots[i] - 1]};
-        if (h->def.method == kn_hierarchyLazy)
-        {
-            knStartLazy(h, knGetHierarchyBody(h, s.slots[i]));
-        }
-    }
-    AddNewTriangles(h, e, &s, newIds);
-    knPool_Release(&h->bodies, e->body);
-    NoteChange(h);
+    knNoteHierarchyChange(h);
     return kn_success;
 }

@@ -315,6 +315,25 @@ knResult knReserveHierarchyVertices(knHierarchy* h, uint32_t count);
 // A hundredth of the median edge, from a sample.
 void knSetHierarchyPadding(knHierarchy* h);
 
+// bvh_hierarchy_bodies.c: the parts of a change. Everything is checked and reserved first.
+
+knResult knCheckHierarchyTriangles(const knHierarchy* h, const knTriangle* triangles,
+                                   uint32_t count);
+
+// All different, of one body unless `body` is 0, and of none that is rigid.
+knResult knCheckHierarchyIds(knHierarchy* h, const uint32_t* ids, uint32_t count, uint32_t body);
+knResult knReserveHierarchyTriangles(knHierarchy* h, uint32_t count);
+knResult knReserveHierarchyBodies(knHierarchy* h, uint32_t count);
+
+// Room in the structures of the method for so many triangles more.
+knResult knReserveMethod(knHierarchy* h, size_t nodeCount, uint32_t triangleCount);
+knHierarchyBody* knAcquireHierarchyBody(knHierarchy* h, knId* id);
+
+// With balanced trees the new triangle is pending: see knInsertPending.
+uint32_t knInsertHierarchyTriangle(knHierarchy* h, knHierarchyBody* body, knTriangle triangle);
+void knReleaseHierarchyTriangle(knHierarchy* h, uint32_t id);
+void knNoteHierarchyChange(knHierarchy* h);
+
 // bvh_balanced.c: the AVL tree. Nodes must have been reserved.
 
 knResult knReserveBalanced(knHierarchy* h, size_t nodeCount, size_t triangleCount);

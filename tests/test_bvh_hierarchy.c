@@ -297,6 +297,9 @@ static void RigidAndDeformableBodiesMeet(void** state)
     // nothing of the rigid body was fitted again
     assert_true(knHierarchy_TakeWork(h).fitPrimitives <= 6 * half);
     uint32_t id = 0;
+    knTransform wild = knIdentityTransform();
+    wild.rotation.w = 0.0f;
+    assert_int_equal(knHierarchy_SetPose(h, rigid, wild), kn_errorArgument);
     assert_int_equal(knHierarchy_SetPose(h, soft, knIdentityTransform()), kn_errorHandle);
     assert_int_equal(knHierarchy_DeleteTriangles(h, &id, 1), kn_errorHandle);
     assert_int_equal(knHierarchy_DeleteBody(h, rigid), kn_success);
