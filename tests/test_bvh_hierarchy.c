@@ -354,6 +354,69 @@ static void GiantTriangleIsNotSplitAgainAtOnce(void** state)
     FreeSurface(&s);
 }
 
+static uint64_t CountBoxPairs(const Surface* s)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < s->triangleCount; ++i)
+    {
+        knBox a = knEmptyBox();
+        for (int k = 0; k < 3; ++k)
+        {
+            a = knBox_AddPoint(a, s->positions[s->triangles[i].v[k]]);
+        }
+        for (uint32_t j = 0; j < i; ++j)
+        {
+            knBox b = knEmptyBox();
+            for (int k = 0; k < 3; ++k)
+            {
+                b = knBox_AddPoint(b, s->positions[s->triangles[j].v[k]]);
+            }
+            count += knBox_Overlaps(a, b);
+        }
+    }
+    return count;
+}
+
+// The terms of the cost function, counted by other means.
+static void CountersAreWhatTheyClaim(void** state)
+{
+    (void)state;
+    Surface s = MakeSheet(12, 0.5f, 12);
+    uint64_t boxPairs = CountBoxPairs(&s);
+    for (int n = 0; n < kn_hierarchyMethodCount; ++n)
+    {
+        knHierarchyDef def = MakeDef((knHierarchyMethod)n);
+        knHierarchy* h = MakeHierarchy(&s, &def, NULL);
+        knHierarchyWork first = knHierarchy_TakeWork(h);
+        RunSteps(h, &s, 1);
+        knHierarchyWork work = knHierarchy_TakeWork(h);
+        knHierarchyInfo info;
+        knHierarchy_Info(h, &info);
+        assert_int_equal(first.fitPrimitives, s.triangleCount);
+        assert_int_equal(work.fitPrimitives, s.triangleCount);
+        assert_int_equal(work.primitiveTests, boxPairs);
+        assert_true(work.boxTests >= boxPairs / 64);
+        if (n == kn_hierarchyLazy)
+        {
+            // every level of the tree has dealt out each triangle that it holds
+            uint64_t dealt = 0;
+            for (uint32_t i = 0; i < h->lazySlots; ++i)
+            {
+                dealt += h->lazy[i].box.count > 0 ? h->lazy[i].count : 0;
+            }
+            assert_int_equal(work.splitPrimitives, dealt);
+            assert_int_equal(work.mergedBoxes, 0); // only the root was there
+            assert_int_equal(knHierarchy_Update(h), kn_success);
+            work = knHierarchy_TakeWork(h);
+            assert_int_equal(work.mergedBoxes, info.nodeCount - 1);
+            assert_int_equal(knHierarchy_Update(h), kn_success); // nobody has asked since
+            assert_int_equal(knHierarchy_TakeWork(h).foldPrimitives, s.triangleCount);
+        }
+        knDestroyHierarchy(h);
+    }
+    FreeSurface(&s);
+}
+
 // Clusters inside clusters defeat the first planes and the second; no child gets four fifths.
 static void CrowdedSplitsAreRescued(void** state)
 {
@@ -651,6 +714,7 @@ int main(void)
         cmocka_unit_test(BodiesAreTold),
         cmocka_unit_test(RigidAndDeformableBodiesMeet),
         cmocka_unit_test(GiantTriangleIsNotSplitAgainAtOnce),
+        cmocka_unit_test(CountersAreWhatTheyClaim),
         cmocka_unit_test(CrowdedSplitsAreRescued),
         cmocka_unit_test(LazyMemoryFollowsQueries),
         cmocka_unit_test(SteadyStepsMakeNoHeapCall),
