@@ -100,7 +100,7 @@ KN_API knResult knCreateHierarchy(knHierarchy** hierarchy, const knHierarchyDef*
 KN_API void knDestroyHierarchy(knHierarchy* hierarchy);
 
 // Room for so many vertices and triangles more, so that cracks up to there make no call to the
-// allocator; with lazy trees but for the order of a body that grows, which doubles.
+// allocator. Lazy trees grow with the body that cracks, at least doubling.
 KN_API knResult knHierarchy_Reserve(knHierarchy* hierarchy, uint32_t vertexCount,
                                     uint32_t triangleCount);
 

@@ -93,7 +93,7 @@ knResult knReserveMethod(knHierarchy* h, size_t nodeCount, uint32_t triangleCoun
     case kn_hierarchyBalanced:
         return knReserveBalanced(h, nodeCount, triangleCount);
     case kn_hierarchyLazy:
-        return knReserveSplit(h, h->triangleSlots + (size_t)triangleCount);
+        return kn_success; // by body: knReserveSplit
     default:
         return knReserveSwiper(h, h->triangleSlots + (size_t)triangleCount);
     }
@@ -128,6 +128,7 @@ static knResult ReserveLazyBody(knHierarchy* h, knHierarchyBody* fresh, uint32_t
 {
     size_t nodes = h->def.preallocate || fresh->isRigid ? count / 2 + 16 : 1;
     knResult result = knReserveLazy(h, nodes);
+    result = result == kn_success ? knReserveSplit(h, count) : result;
     return result == kn_success ? knReservePrimitives(h, fresh, count) : result;
 }
 
@@ -360,7 +361,9 @@ static knResult ReserveCrack(knHierarchy* h, const knHierarchyCrack* c)
     if (result == kn_success && h->def.method == kn_hierarchyLazy)
     {
         knHierarchyBody* body = knPool_Get(&h->bodies, c->body);
-        result = knReservePrimitives(h, body, (size_t)body->primitiveCount + count);
+        size_t size = (size_t)body->primitiveCount + count;
+        result = knReservePrimitives(h, body, size);
+        result = result == kn_success ? knReserveSplit(h, size) : result;
         result = result == kn_success ? knReserveLazy(h, 1) : result;
     }
     return result;

@@ -70,9 +70,13 @@ static knResult ReserveBreak(knHierarchy* h, const knHierarchyBreak* e)
     }
     size_t nodes = 2 * ((size_t)e->partCount - 1) * e->triangleCount + 2 * (size_t)e->newCount;
     result = result == kn_success ? knReserveMethod(h, nodes, e->newCount) : result;
-    return result == kn_success && h->def.method == kn_hierarchyLazy
-               ? knReserveLazy(h, e->partCount)
-               : result;
+    if (result == kn_success && h->def.method == kn_hierarchyLazy)
+    {
+        result = knReserveLazy(h, e->partCount);
+        result = result == kn_success ? knReserveSplit(h, (size_t)e->triangleCount + e->newCount)
+                                      : result;
+    }
+    return result;
 }
 
 // Bodies of the parts, and for lazy trees room for their primitives.

@@ -385,7 +385,7 @@ void knWalkBalanced(knHierarchyWalk* w);
 
 knResult knReserveLazy(knHierarchy* h, size_t nodeCount);
 knResult knReservePrimitives(knHierarchy* h, knHierarchyBody* body, size_t count);
-knResult knReserveSplit(knHierarchy* h, size_t count);
+knResult knReserveSplit(knHierarchy* h, size_t count); // primitives of the largest body
 void knStartLazy(knHierarchy* h, knHierarchyBody* body);
 uint32_t knAcquireLazy(knHierarchy* h, uint32_t count); // reserved
 void knAppendPrimitive(knHierarchy* h, knHierarchyBody* body, uint32_t triangle);
