@@ -227,7 +227,7 @@ static knVec3 PlaceCutPoint(const knFrame* f, uint32_t face, uint32_t i, uint32_
 // Around a line below the feet, so far that the ears come to the feet.
 static knVec3 Bend(knVec3 p, knBox box, int pose)
 {
-    float height = box.upper.y - box.lower.y, angle = (5.9f + 0.02f * (float)pose) / height;
+    float height = box.upper.y - box.lower.y, angle = (7.2f + 0.02f * (float)pose) / height;
     float turn = angle * (p.y - box.lower.y), radius = 1.0f / angle + p.x - box.lower.x;
     return knMakeVec3(radius * cosf(turn), radius * sinf(turn), p.z);
 }

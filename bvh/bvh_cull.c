@@ -15,6 +15,7 @@
 // is seen at each commit.
 
 #define REST_COMMITS  8
+#define MAX_WAIT      127       // of eight bits, half
 #define NORMAL_FLOOR  0x1p-120f // what underflow may add to a part of a normal
 #define ROUNDING      0x1p-53
 #define CONTOUR_ERROR 256.0 // roundings of size^2: coordinates have 8, products and sums 16 more
@@ -66,15 +67,16 @@ static bool IsStar(const knBvhScene* s, const knHalfEdge* edges, uint32_t count,
     for (uint32_t i = 0; i < count; ++i)
     {
         Project(s, &picture, edges[i].from, points[i]);
-        middle[0] += points[i][0] / count;
-        middle[1] += points[i][1] / count;
+        double x = fabs(points[i][0]), y = fabs(points[i][1]);
+        middle[0] += points[i][0];
+        middle[1] += points[i][1];
+        size = x > size ? x : size;
+        size = y > size ? y : size;
     }
+    middle[0] /= count;
+    middle[1] /= count;
     uint32_t rises = 0;
     bool isStar = true;
-    for (uint32_t i = 0; i < count; ++i)
-    {
-        size = fmax(size, fmax(fabs(points[i][0]), fabs(points[i][1])));
-    }
     // the middle is any point and so without error; what is near its height is not decided
     double areaError = CONTOUR_ERROR * ROUNDING * 4.0 * size * size;
     double heightError = CONTOUR_ERROR * ROUNDING * size;
@@ -141,9 +143,9 @@ static bool CannotMeetItself(knBvhScene* s, uint32_t node)
 static bool IsWorthALook(const knBvhScene* s, uint32_t node)
 {
     const knBvhCullNode* c = &s->cullNodes[node];
-    uint8_t wait = (uint8_t)(c->restUntil - (uint8_t)s->commitCount);
+    uint8_t wait = (uint8_t)(c->restUntil - (uint8_t)s->commitCount); // wraps behind the commit
     return !knIsLeaf(&s->nodes[node]) && knHasContour(s, node) && !c->isHopeless &&
-           (wait == 0 || wait > 2 * REST_COMMITS);
+           (wait == 0 || wait > MAX_WAIT);
 }
 
 void knUpdateCulling(knBvhScene* s)
@@ -155,8 +157,10 @@ void knUpdateCulling(knBvhScene* s)
         if (IsWorthALook(s, node))
         {
             c->isCulled = CannotMeetItself(s, node);
-            uint32_t rest = c->isCulled ? 0 : REST_COMMITS + node / 2 % REST_COMMITS;
-            c->restUntil = (uint8_t)(s->commitCount + rest);
+            // not all of a surface in the same commit
+            uint32_t rest = (REST_COMMITS + node / 2 % REST_COMMITS) << c->failures;
+            c->restUntil = (uint8_t)(s->commitCount + (c->isCulled ? 0 : rest));
+            c->failures = (uint8_t)(c->isCulled ? 0 : (c->failures < 3 ? c->failures + 1 : 3)) & 3u;
         }
         bool isDone = c->isCulled || knIsLeaf(&s->nodes[node]);
         node = isDone ? knNextAside(s, node) : s->nodes[node].child;

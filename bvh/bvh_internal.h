@@ -148,6 +148,7 @@ typedef enum knBvhParts
 typedef struct knBvhCullNode
 {
     uint8_t restUntil;      // low bits of the commit before which it is not looked at again
+    uint8_t failures : 2;   // in a row, at most 3: the rest doubles with each
     uint8_t isValid : 1;    // heights below are those of the triangles now
     uint8_t isHopeless : 1; // contour too long, or none
     uint8_t isCulled : 1;   // nothing below meets itself

@@ -350,11 +350,7 @@ static uint32_t FindNormals(const knBvhBlock* block, float floor)
     const Lanes along[13] = {x,           y,           z,          xy,         yx,
                              Add8(x, z),  Sub8(x, z),  Add8(y, z), Sub8(y, z), Add8(xy, z),
                              Sub8(xy, z), Add8(yx, z), Sub8(yx, z)};
-    uint32_t used = 0, directions = 0;
-    for (int lane = 0; lane < KN_LANES; ++lane)
-    {
-        used |= (uint32_t)(block->triangle[lane] != KN_NONE) << lane;
-    }
+    uint32_t used = ~Bits8(SameVertex8(block->triangle, KN_NONE)) & 0xFFu, directions = 0;
     for (int i = 0; i < 13; ++i)
     {
         uint32_t ahead = Bits8(Less8(error, along[i]));
