@@ -171,6 +171,64 @@ static void BadFilesAreErrors(void** state)
     assert_int_equal(RunCommand("frame.obj frame.obj --ccd --method lazy"), 1);
 }
 
+#define FRAMES 12
+
+// A row of triangles that stand on a floor of two; in each frame another one is sunk into it, and
+// every third frame has a triangle less.
+static void WriteStandingFrame(int frame)
+{
+    char path[32];
+    snprintf(path, sizeof path, "row%02d.obj", frame);
+    FILE* file = fopen(path, "w");
+    fputs("v -1 -1 0\nv 199 -1 0\nv -1 99 0\nv -50 9 0\nf 1 2 3\nf 1 3 4\n", file);
+    for (int i = 0; i < FRAMES; ++i)
+    {
+        double low = i == frame ? -0.5 : 0.5;
+        fprintf(file, "v %d 0.5 %g\nv %d 0.6 %g\nv %d 0.5 3\n", 5 * i, low, 5 * i + 1, low, 5 * i);
+    }
+    for (int i = 0; i < FRAMES; ++i)
+    {
+        if (frame % 3 != 2 || i != (frame + 1) % FRAMES)
+        {
+            fprintf(file, "f %d %d %d\n", 5 + 3 * i, 6 + 3 * i, 7 + 3 * i);
+        }
+    }
+    fclose(file);
+}
+
+// Where the faces change the hierarchy is made anew, and numbers are those of each file.
+static void FramesMayChangeTheirFaces(void** state)
+{
+    (void)state;
+    for (int i = 0; i < FRAMES; ++i)
+    {
+        WriteStandingFrame(i);
+    }
+    static const char* const methods[] = {"refit", "grid-selective", "rebuild-nocull"};
+    for (size_t m = 0; m < COUNT_OF(methods); ++m)
+    {
+        assert_int_equal(
+            RunCommand("row*.obj --method %s --pairs row.txt --stats row.json", methods[m]), 0);
+        for (int i = 0; i < FRAMES; ++i)
+        {
+            char path[32], expected[32];
+            size_t size = 0;
+            // the triangle left out of the last frame is the first, and all numbers fall by one
+            int face = 2 + i - (i % 3 == 2 && (i + 1) % FRAMES < i);
+            snprintf(path, sizeof path, "row.txt.%d", i);
+            snprintf(expected, sizeof expected, "0 %d\n", face);
+            char* text = ReadWhole(path, &size);
+            assert_non_null(text);
+            assert_string_equal(text, expected);
+            free(text);
+        }
+    }
+    size_t size = 0;
+    char* stats = ReadWhole("row.json", &size);
+    assert_non_null(strstr(stats, "\"kept_hierarchy\": false"));
+    free(stats);
+}
+
 // Pairs of a real frame, found beforehand with exact predicates.
 static void ClothHasItsPairs(void** state)
 {
@@ -216,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(EveryFormatGivesTheSamePairs),
         cmocka_unit_test(BadFilesAreErrors),
+        cmocka_unit_test(FramesMayChangeTheirFaces),
         cmocka_unit_test(ClothHasItsPairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
