@@ -10,6 +10,7 @@ typedef struct GridWalk
     knBox box;       // of the other
     knMat3 rotation; // from the sampled piece to the other
     knVec3 offset;
+    float turn; // as in the query of pieces
     knSphereQuery tree;
     knSphereBatch batch;
     uint8_t side;
@@ -58,6 +59,13 @@ static void TestNode(GridRun* run, GridWalk* walk, uint32_t i)
     float radius = batch->radius[i];
     float reach = run->isDeep ? fmaxf(radius - run->epsilon, 0.0f) : radius + run->margin;
     run->result->counters.points += batch->first[i];
+    // pieces of one object: nothing is deeper than it has moved
+    float calm = 0.999f * run->epsilon - walk->turn * radius;
+    if (run->isDeep && calm > 0.0f && knLengthSquared(knSub(q, p)) < calm * calm)
+    {
+        batch->descend[i] = 0;
+        return;
+    }
     // most spheres end at the box, which is nearer than where the grid begins
     if (knBox_Distance(walk->box, q) > fmaxf(reach, margin))
     {
@@ -101,6 +109,8 @@ static bool BeginWalk(GridWalk* walk, const knQueryPiece pieces[2], const knPiec
     walk->box = knFragmentField_Box(knFamily_Field(other->family), other->fragment);
     walk->rotation = knMat3FromQuat(t.rotation);
     walk->offset = t.position;
+    knVec3 axis = {t.rotation.x, t.rotation.y, t.rotation.z};
+    walk->turn = sampled->family == other->family ? 2.0f * knLength(axis) : INFINITY;
     walk->side = side;
     walk->isDone = false;
     walk->batch.count = 0;

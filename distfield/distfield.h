@@ -229,7 +229,8 @@ typedef struct knFieldQuery
 {
     const knFragmentField* field;
     uint32_t fragment;
-    uint32_t hint; // last tetrahedron
+    uint32_t hint;  // last tetrahedron
+    knVec3 witness; // a point in a cell of the fragment; infinite while none is known
     knFieldCounters counters;
 } knFieldQuery;
 

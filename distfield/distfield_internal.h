@@ -360,7 +360,7 @@ void knMarkFragments(knFragmentField* field, const knFractureDelta* delta);
 bool knOccupancy_MayHold(const knFragmentField* field, const knFragmentRecord* record, knVec3 p);
 
 // False when no cell of the fragment is within the radius.
-bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
+bool knOccupancy_Touches(knFieldQuery* query, const knFragmentRecord* record, knVec3 p,
                          float radius);
 
 // ---- front, distfield_front.c

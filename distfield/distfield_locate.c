@@ -213,6 +213,26 @@ static knKdNode FindLeaf(const knTetLocator* locator, knVec3 p, uint32_t cell)
     return nodes[index];
 }
 
+// Whether p is within the box of the tetrahedron: far cheaper than its faces.
+static bool IsInBox(const knTetMesh* mesh, uint32_t tet, knVec3 p)
+{
+    const uint32_t* v = mesh->tets[tet].v;
+    const knVec3 *a = &mesh->nodes[v[0]], *b = &mesh->nodes[v[1]];
+    const knVec3 *c = &mesh->nodes[v[2]], *d = &mesh->nodes[v[3]];
+    if ((a->x < p.x && b->x < p.x && c->x < p.x && d->x < p.x) ||
+        (a->x > p.x && b->x > p.x && c->x > p.x && d->x > p.x))
+    {
+        return false;
+    }
+    if ((a->y < p.y && b->y < p.y && c->y < p.y && d->y < p.y) ||
+        (a->y > p.y && b->y > p.y && c->y > p.y && d->y > p.y))
+    {
+        return false;
+    }
+    return !((a->z < p.z && b->z < p.z && c->z < p.z && d->z < p.z) ||
+             (a->z > p.z && b->z > p.z && c->z > p.z && d->z > p.z));
+}
+
 static bool FindInLeaf(const knTetLocator* locator, knKdNode leaf, knVec3 p, knTetPoint* point)
 {
     const uint32_t* references = locator->references + leaf.value;
@@ -220,7 +240,8 @@ static bool FindInLeaf(const knTetLocator* locator, knKdNode leaf, knVec3 p, knT
     {
         uint32_t tet = references[i] & ~KN_AT_SURFACE;
         uint32_t face;
-        Side side = SideOf(locator->mesh, tet, p, point, &face);
+        Side side =
+            IsInBox(locator->mesh, tet, p) ? SideOf(locator->mesh, tet, p, point, &face) : OUTSIDE;
         double volumes[4];
         int least;
         if (side == UNKNOWN && FaceVolumes(locator->mesh, tet, p, volumes) == 4)

@@ -39,6 +39,8 @@ typedef struct Ball
     const float* size;         // m, of a cell
     float center[3], reach[3]; // cells
     float radius2;             // m^2
+    knCellRange ranges[KN_OCCUPANCY_LEVELS];
+    uint32_t found[3]; // a cell that it touches
 } Ball;
 
 static bool BallRange(const Ball* ball, uint32_t level, knCellRange* range)
@@ -59,12 +61,17 @@ static bool BallRange(const Ball* ball, uint32_t level, knCellRange* range)
     return true;
 }
 
-static float AxisGap(const Ball* ball, int axis, uint32_t cell, float cells)
+// Squared gaps along an axis between the middle of the ball and the four cells of a word.
+static void AxisGaps(const Ball* ball, int axis, int32_t word, float cells, float gaps[4])
 {
-    float low = (float)cell * cells - ball->center[axis];
-    float high = -low - cells;
-    float gap = low > high ? low : high;
-    return gap > 0.0f ? gap * ball->size[axis] : 0.0f;
+    float first = (float)(KN_WORD_SIDE * word) * cells - ball->center[axis];
+    for (int i = 0; i < KN_WORD_SIDE; ++i)
+    {
+        float low = first + (float)i * cells, high = -low - cells;
+        float gap = low > high ? low : high;
+        gap = gap > 0.0f ? gap * ball->size[axis] : 0.0f;
+        gaps[i] = gap * gap;
+    }
 }
 
 static uint32_t LowestBit(uint64_t word)
@@ -81,30 +88,37 @@ static uint32_t LowestBit(uint64_t word)
 #endif
 }
 
-static bool WordTouches(const Ball* ball, uint32_t level, const int32_t at[3])
+static bool WordTouches(Ball* ball, uint32_t level, const int32_t at[3])
 {
-    knCellRange range;
-    if (!BallRange(ball, level, &range))
+    uint64_t bits = ball->words[WordAt(&ball->levels[level], (uint32_t)at[0], (uint32_t)at[1],
+                                       (uint32_t)at[2])];
+    bits = bits != 0 ? bits & MaskOf(&ball->ranges[level], at) : 0;
+    if (bits == 0)
     {
         return false;
     }
-    uint64_t bits = ball->words[WordAt(&ball->levels[level], (uint32_t)at[0], (uint32_t)at[1],
-                                       (uint32_t)at[2])] &
-                    MaskOf(&range, at);
-    float cells = (float)(1u << (2 * level));
+    float cells = (float)(1u << (2 * level)), gaps[3][KN_WORD_SIDE];
+    AxisGaps(ball, 0, at[0], cells, gaps[0]);
+    AxisGaps(ball, 1, at[1], cells, gaps[1]);
+    AxisGaps(ball, 2, at[2], cells, gaps[2]);
     for (; bits != 0; bits &= bits - 1)
     {
-        uint32_t bit = LowestBit(bits);
-        uint32_t x = 4 * (uint32_t)at[0] + (bit & 3u), y = 4 * (uint32_t)at[1] + (bit >> 2 & 3u);
-        uint32_t z = 4 * (uint32_t)at[2] + (bit >> 4);
-        float gx = AxisGap(ball, 0, x, cells), gy = AxisGap(ball, 1, y, cells);
-        float gz = AxisGap(ball, 2, z, cells);
-        if (gx * gx + gy * gy + gz * gz > ball->radius2)
+        uint32_t bit = LowestBit(bits), i = bit & 3u, j = bit >> 2 & 3u, k = bit >> 4;
+        if (gaps[0][i] + gaps[1][j] + gaps[2][k] > ball->radius2)
         {
             continue;
         }
+        uint32_t x = 4 * (uint32_t)at[0] + i, y = 4 * (uint32_t)at[1] + j;
+        uint32_t z = 4 * (uint32_t)at[2] + k;
         const int32_t child[3] = {(int32_t)x, (int32_t)y, (int32_t)z};
-        if (level == 0 || WordTouches(ball, level - 1, child))
+        if (level == 0)
+        {
+            ball->found[0] = x;
+            ball->found[1] = y;
+            ball->found[2] = z;
+            return true;
+        }
+        if (WordTouches(ball, level - 1, child))
         {
             return true;
         }
@@ -148,26 +162,29 @@ bool knOccupancy_MayHold(const knFragmentField* field, const knFragmentRecord* r
 }
 
 // Through the levels, from where words are as large as the ball, as the paper enters them.
-static bool TouchesBelow(const Ball* ball, uint32_t count)
+static bool TouchesBelow(Ball* ball, uint32_t count)
 {
     uint32_t level = 0;
-    float widest = fmaxf(ball->reach[0], fmaxf(ball->reach[1], ball->reach[2]));
-    for (float side = (float)KN_WORD_SIDE; level + 1 < count && side < 2.0f * widest;
-         side *= (float)KN_WORD_SIDE)
+    float widest = ball->reach[0] > ball->reach[1] ? ball->reach[0] : ball->reach[1];
+    widest = ball->reach[2] > widest ? ball->reach[2] : widest;
+    for (float side = KN_WORD_SIDE; level + 1 < count && side < 2.0f * widest; side *= KN_WORD_SIDE)
     {
         level += 1;
     }
-    knCellRange range;
-    if (!BallRange(ball, level, &range))
+    for (uint32_t i = 0; i <= level; ++i)
     {
-        return false;
-    }
-    int32_t at[3];
-    for (at[2] = range.low[2] / KN_WORD_SIDE; at[2] <= range.high[2] / KN_WORD_SIDE; ++at[2])
-    {
-        for (at[1] = range.low[1] / KN_WORD_SIDE; at[1] <= range.high[1] / KN_WORD_SIDE; ++at[1])
+        if (!BallRange(ball, i, &ball->ranges[i]))
         {
-            for (at[0] = range.low[0] / KN_WORD_SIDE; at[0] <= range.high[0] / KN_WORD_SIDE;
+            return false;
+        }
+    }
+    const knCellRange* range = &ball->ranges[level];
+    int32_t at[3];
+    for (at[2] = range->low[2] / KN_WORD_SIDE; at[2] <= range->high[2] / KN_WORD_SIDE; ++at[2])
+    {
+        for (at[1] = range->low[1] / KN_WORD_SIDE; at[1] <= range->high[1] / KN_WORD_SIDE; ++at[1])
+        {
+            for (at[0] = range->low[0] / KN_WORD_SIDE; at[0] <= range->high[0] / KN_WORD_SIDE;
                  ++at[0])
             {
                 if (WordTouches(ball, level, at))
@@ -180,25 +197,37 @@ static bool TouchesBelow(const Ball* ball, uint32_t count)
     return false;
 }
 
-// A guess that is mostly right for large spheres: the cell as far as they reach towards the middle
-// of the fragment.
-static bool TouchesTowards(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
-                           float reach)
+// Guesses that are mostly right: the nearest point of the fragment's box, and for large spheres
+// the point as far as they reach towards its middle.
+static bool GuessTouches(knFieldQuery* query, const knFragmentRecord* record, knVec3 p, float reach)
 {
-    knVec3 way = knSub(knBox_Center(record->box), p);
-    float length = knLength(way);
-    knVec3 q = knAddScaled(p, length > reach ? reach / length : 1.0f, way);
     float at[3];
-    return CellBit(field, record, q, at) == 1;
+    knVec3 q = knMin(knMax(p, record->box.lower), record->box.upper);
+    bool found = !knBox_Contains(record->box, p) && CellBit(query->field, record, q, at) == 1;
+    if (!found && reach > query->field->locator.cellSize)
+    {
+        knVec3 way = knSub(knBox_Center(record->box), p);
+        float length = knLength(way);
+        q = knAddScaled(p, length > reach ? reach / length : 1.0f, way);
+        found = CellBit(query->field, record, q, at) == 1;
+    }
+    query->witness = found ? q : query->witness;
+    return found;
 }
 
-bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* record, knVec3 p,
+bool knOccupancy_Touches(knFieldQuery* query, const knFragmentRecord* record, knVec3 p,
                          float radius)
 {
+    const knFragmentField* field = query->field;
     const knTetLocator* l = &field->locator;
+    // what one sphere was found to touch, those around it touch as well
+    if (knLengthSquared(knSub(query->witness, p)) <= radius * radius)
+    {
+        return true;
+    }
     Ball ball;
     int bit = CellBit(field, record, p, ball.center);
-    // most spheres that touch have their middle in a cell of the fragment
+    // most of the others have their middle in a cell of the fragment
     if (bit == 1)
     {
         return true;
@@ -212,7 +241,7 @@ bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* r
     {
         return false;
     }
-    if (reach > l->cellSize && TouchesTowards(field, record, p, reach))
+    if (GuessTouches(query, record, p, reach))
     {
         return true;
     }
@@ -221,5 +250,12 @@ bool knOccupancy_Touches(const knFragmentField* field, const knFragmentRecord* r
     ball.radius2 = margin * margin;
     ball.size = &l->cell.x;
     ball.levels = field->levels;
-    return TouchesBelow(&ball, field->levelCount);
+    if (!TouchesBelow(&ball, field->levelCount))
+    {
+        return false;
+    }
+    query->witness.x = l->box.lower.x + ((float)ball.found[0] + 0.5f) * l->cell.x;
+    query->witness.y = l->box.lower.y + ((float)ball.found[1] + 0.5f) * l->cell.y;
+    query->witness.z = l->box.lower.z + ((float)ball.found[2] + 0.5f) * l->cell.z;
+    return true;
 }

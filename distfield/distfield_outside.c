@@ -53,26 +53,41 @@ typedef struct Search
     knHitKind kind;
 } Search;
 
+// The corners of the fragment's part of a cut tetrahedron, and whether a plane that bounds it is
+// near enough for its crack faces to matter.
+static uint8_t PartNear(const Search* search, uint32_t tet, bool* near)
+{
+    const knFragmentField* field = search->query->field;
+    uint32_t fragment = search->query->fragment, index = field->cuts->tetCuts[tet];
+    const knCutParts* parts = knFindParts(field, index);
+    const knTetCut* cut = &field->cuts->cuts[index];
+    if (!parts || cut->planeCount != 1)
+    {
+        uint8_t mask = knCutStore_Mask(field->cuts, field->mesh, tet, fragment);
+        *near = mask != 0 && knNearPlanes(field, index, mask, search->p, search->reach);
+        return mask;
+    }
+    const knCutPlane* plane = &parts->planes[0];
+    *near = fabsf(knDot(plane->normal, search->p) - plane->offset) < search->reach;
+    return parts->labels[0] == fragment   ? cut->below[0]
+           : parts->labels[1] == fragment ? (uint8_t)(0xF & ~cut->below[0])
+                                          : 0;
+}
+
 // The faces that the fragment can have in a tetrahedron, as far as the search is for them, and the
 // corners of its part.
 static int FacesIn(const Search* search, uint32_t reference, uint8_t* mask)
 {
-    const knFragmentField* field = search->query->field;
-    uint32_t fragment = search->query->fragment, tet = reference & ~KN_AT_SURFACE;
-    uint32_t label = field->tetLabels[tet];
+    uint32_t tet = reference & ~KN_AT_SURFACE, label = search->query->field->tetLabels[tet];
     bool surface = search->kind != kn_hitCracks && (reference & KN_AT_SURFACE) != 0;
     *mask = 0xF;
     if (label != KN_NONE)
     {
-        return surface && label == fragment ? kn_originalFaces : 0;
+        return surface && label == search->query->fragment ? kn_originalFaces : 0;
     }
-    *mask = knCutStore_Mask(field->cuts, field->mesh, tet, fragment);
-    if (*mask == 0)
-    {
-        return 0;
-    }
-    bool near = knNearPlanes(field, field->cuts->tetCuts[tet], *mask, search->p, search->reach);
-    return (surface ? kn_originalFaces : 0) | (near ? kn_crackFaces : 0);
+    bool near;
+    *mask = PartNear(search, tet, &near);
+    return *mask == 0 ? 0 : (surface ? kn_originalFaces : 0) | (near ? kn_crackFaces : 0);
 }
 
 static bool HitLeaf(Search* search, knKdNode leaf)
@@ -168,7 +183,7 @@ bool knQueryDistance(knFieldQuery* query, const knFragmentRecord* record, knVec3
         return false;
     }
     query->counters.distances += 1;
-    if (!knOccupancy_Touches(query->field, record, p, margin) ||
+    if (!knOccupancy_Touches(query, record, p, margin) ||
         knDistanceGrid_LowerBound(&query->field->grid, p) > margin)
     {
         return false;

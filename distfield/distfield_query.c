@@ -3,7 +3,8 @@
 
 knFieldQuery knMakeFieldQuery(const knFragmentField* field, uint32_t fragment)
 {
-    return (knFieldQuery){.field = field, .fragment = fragment, .hint = KN_NONE};
+    return (knFieldQuery){
+        .field = field, .fragment = fragment, .hint = KN_NONE, .witness = {INFINITY, 0.0f, 0.0f}};
 }
 
 // The fragment that owns the point: the label of any corner of the part that it lies in.
@@ -326,7 +327,7 @@ static bool SphereBeyond(knFieldQuery* query, const knFragmentRecord* record, kn
 bool knQuerySphere(knFieldQuery* query, const knFragmentRecord* record, knVec3 p, float radius)
 {
     const knFragmentField* field = query->field;
-    if (!knOccupancy_Touches(field, record, p, radius))
+    if (!knOccupancy_Touches(query, record, p, radius))
     {
         query->counters.culledByCells += 1;
         return false;

@@ -3,7 +3,7 @@
 
 #include "family_internal.h"
 
-#define LANES 8
+#define LANES KN_SPHERE_LANES
 
 static uint32_t PointCount(const knQueryPiece* piece)
 {
@@ -63,32 +63,77 @@ static void TakeContacts(knQueryRun* run, const knQueryWalk* walk, const knVisit
     }
 }
 
+// Eight at a time, also beyond the end: a batch is filled up to whole lanes. Every lane has the
+// bits of knQueryWalk_ToOther.
+static void LoadLanes(const knQueryRun* run, const knQueryWalk* walk, uint32_t base,
+                      knVisits8* visits)
+{
+    const knMat3* m = &walk->rotation;
+    const float *x = walk->batch.x + base, *y = walk->batch.y + base, *z = walk->batch.z + base;
+    const float* radius = walk->batch.radius + base;
+    const knSelection* selection = &run->selection;
+    float more = selection->isDeep ? -selection->epsilon : selection->reach;
+    for (int i = 0; i < LANES; ++i)
+    {
+        float px = x[i] * m->cx.x + y[i] * m->cy.x + z[i] * m->cz.x;
+        float py = x[i] * m->cx.y + y[i] * m->cy.y + z[i] * m->cz.y;
+        float pz = x[i] * m->cx.z + y[i] * m->cy.z + z[i] * m->cz.z;
+        visits->points.x[i] = px + walk->offset.x;
+        visits->points.y[i] = py + walk->offset.y;
+        visits->points.z[i] = pz + walk->offset.z;
+    }
+    for (int i = 0; i < LANES; ++i)
+    {
+        float reach = radius[i] + more;
+        reach = reach > 0.0f ? reach : 0.0f;
+        // nothing hangs below a point of radius 0
+        visits->reach[i] = radius[i] > 0.0f ? reach : -1.0f;
+    }
+}
+
+// Lanes below which nothing can be deeper than epsilon. Pieces of one object do not overlap where
+// they broke, so a point is never deeper in the other than the two have moved against each other:
+// what a fresh break leaves to look for once there are contacts enough.
+static uint8_t CalmLanes(const knQueryRun* run, const knQueryWalk* walk, uint32_t base,
+                         const knVisits8* visits)
+{
+    const knSphereBatch* batch = &walk->batch;
+    uint8_t calm = 0;
+    for (int i = 0; i < LANES; ++i)
+    {
+        float x = visits->points.x[i] - batch->x[base + (uint32_t)i];
+        float y = visits->points.y[i] - batch->y[base + (uint32_t)i];
+        float z = visits->points.z[i] - batch->z[base + (uint32_t)i];
+        float limit =
+            0.999f * run->selection.epsilon - walk->turn * batch->radius[base + (uint32_t)i];
+        calm |= (uint8_t)((limit > 0.0f && x * x + y * y + z * z < limit * limit) << i);
+    }
+    return calm;
+}
+
 static void TestLanes(knQueryRun* run, knQueryWalk* walk, uint32_t base)
 {
     knSphereBatch* batch = &walk->batch;
+    const knSelection* selection = &run->selection;
     uint32_t count = batch->count - base < LANES ? batch->count - base : LANES;
     knVisits8 visits;
     visits.mask = 0;
     visits.first = 0;
-    visits.margin = run->selection.isDeep ? 0.0f : run->selection.reach;
-    visits.depth = run->selection.isDeep ? run->selection.epsilon : 0.0f;
-    for (uint32_t i = 0; i < LANES; ++i)
+    visits.margin = selection->isDeep ? 0.0f : selection->reach;
+    visits.depth = selection->isDeep ? selection->epsilon : 0.0f;
+    LoadLanes(run, walk, base, &visits);
+    for (uint32_t i = 0; i < count; ++i)
     {
-        // lanes that are not in use repeat the last one
-        uint32_t k = base + (i < count ? i : count - 1);
+        uint32_t k = base + i;
         knVec3 p = {batch->x[k], batch->y[k], batch->z[k]};
-        bool isNear = i < count && !knQueryWalk_IsBeyond(walk, p, batch->radius[k]);
+        bool isNear = !knQueryWalk_IsBeyond(walk, p, batch->radius[k]);
         visits.mask |= (uint8_t)((isNear ? 1u : 0u) << i);
-        knVec3 q = knQueryWalk_ToOther(walk, p);
-        visits.points.x[i] = q.x;
-        visits.points.y[i] = q.y;
-        visits.points.z[i] = q.z;
         visits.first |= (uint8_t)(batch->first[k] << i);
-        float radius = batch->radius[k];
-        float reach =
-            run->selection.isDeep ? radius - run->selection.epsilon : radius + run->selection.reach;
-        // nothing hangs below a point of radius 0
-        visits.reach[i] = radius > 0.0f ? (reach > 0.0f ? reach : 0.0f) : -1.0f;
+        run->result->counters.points += batch->first[k];
+    }
+    if (selection->isDeep && walk->turn < 1.0f)
+    {
+        visits.mask &= (uint8_t)~CalmLanes(run, walk, base, &visits);
     }
     visits.found = visits.descend = 0;
     if (visits.mask)
@@ -103,7 +148,6 @@ static void TestLanes(knQueryRun* run, knQueryWalk* walk, uint32_t base)
     for (uint32_t i = 0; i < count; ++i)
     {
         batch->descend[base + i] = visits.descend >> i & 1;
-        run->result->counters.points += visits.first >> i & 1;
     }
 }
 
@@ -129,6 +173,11 @@ static void BeginWalk(knQueryWalk* walk, const knQueryPiece* sampled, const knQu
     walk->other = other;
     walk->rotation = knMat3FromQuat(t.rotation);
     walk->offset = t.position;
+    // |R - I| = 2 sin(angle / 2), and the vector of the quaternion is the sine
+    walk->turn = sampled->family != other->family
+                     ? INFINITY
+                     : 2.0f * sqrtf(t.rotation.x * t.rotation.x + t.rotation.y * t.rotation.y +
+                                    t.rotation.z * t.rotation.z);
     walk->side = side;
     walk->isDone = false;
     walk->batch.count = 0;

@@ -42,6 +42,7 @@ typedef struct knQueryWalk
     const knQueryPiece* other;
     knMat3 rotation; // from the sampled piece's frame to the other's
     knVec3 offset;
+    float turn; // by how much at most a vector changes its direction; infinite for two objects
     knSphereQuery tree;
     knSphereBatch batch;
     knFieldQuery field;

@@ -30,6 +30,7 @@
 #define KN_SPHERE_ROOT         0x80000000u // in `parent`: a root, the fragment in the lower bits
 #define KN_SPHERE_ABSENT       KN_NONE     // in `parent`: a point that a rebuild has left out
 #define KN_SPHERE_BATCH        64          // nodes that a query yields at a time
+#define KN_SPHERE_LANES        8           // x, y, z and radius are filled up to multiples of this
 
 // Links between points by point id. A list of siblings ascends by level; reach never grows along
 // it.

@@ -154,6 +154,19 @@ static bool FillOne(knSphereQuery* query, knSphereBatch* batch)
     return true;
 }
 
+// The last node again, up to whole lanes.
+static void FillLanes(knSphereBatch* batch)
+{
+    uint32_t last = batch->count - 1;
+    for (uint32_t i = batch->count; i % KN_SPHERE_LANES != 0; ++i)
+    {
+        batch->x[i] = batch->x[last];
+        batch->y[i] = batch->y[last];
+        batch->z[i] = batch->z[last];
+        batch->radius[i] = batch->radius[last];
+    }
+}
+
 bool knSphereQuery_Next(knSphereQuery* query, knSphereBatch* batch)
 {
     TakeAnswers(query, batch);
@@ -173,5 +186,6 @@ bool knSphereQuery_Next(knSphereQuery* query, knSphereBatch* batch)
         query->level = level;
     }
     batch->level = query->level;
+    FillLanes(batch);
     return batch->count > 0;
 }
