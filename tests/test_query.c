@@ -176,6 +176,39 @@ static void SelectionKeepsAFewAndAdapts(void** state)
     CloseModel(&plate);
 }
 
+// The contacts deeper than epsilon, when every point is looked at, after checking that selection
+// finds as many once m has settled.
+static uint32_t CheckDeepContacts(const knQueryPiece* p, const knQueryPiece* q, uint32_t growth)
+{
+    knContactLimits limits = knDefaultContactLimits();
+    limits.maxContacts = 4096;
+    limits.growth = growth;
+    knPairState pair = {0};
+    knPairResult result, full;
+    uint32_t before = 0;
+    do
+    {
+        before = pair.contacts;
+        assert_int_equal(Query(p, q, &limits, &pair, contacts, &result), kn_success);
+    } while (pair.contacts != before);
+    knContactLimits all = limits;
+    all.full = true;
+    knPairState fresh = {0};
+    assert_int_equal(Query(p, q, &all, &fresh, others, &full), kn_success);
+    float epsilon = limits.epsilon * fminf(PieceRadius(p), PieceRadius(q));
+    uint32_t deep = 0, found = 0;
+    for (uint32_t i = 0; i < full.count; ++i)
+    {
+        deep += others[i].contact.distance < -epsilon;
+    }
+    for (uint32_t i = 0; i < result.count; ++i)
+    {
+        found += contacts[i].contact.distance < -epsilon;
+    }
+    assert_int_equal(found, deep);
+    return deep;
+}
+
 // What selection leaves out must be shallow once m has settled: nothing deeper than epsilon is
 // missed for ever.
 static void NothingDeepIsMissedForEver(void** state)
@@ -187,34 +220,43 @@ static void NothingDeepIsMissedForEver(void** state)
     knQueryPiece p = {a, 0, knIdentityTransform()};
     knQueryPiece q = {b, 0, knIdentityTransform()};
     q.transform.position.x = 0.12f;
-    knContactLimits limits = knDefaultContactLimits();
-    limits.maxContacts = 4096;
-    knPairState pair = {0};
-    knPairResult result, full;
-    uint32_t before = 0;
-    do
-    {
-        before = pair.contacts;
-        assert_int_equal(Query(&p, &q, &limits, &pair, contacts, &result), kn_success);
-    } while (pair.contacts != before);
-    knContactLimits all = limits;
-    all.full = true;
-    knPairState fresh = {0};
-    assert_int_equal(Query(&p, &q, &all, &fresh, others, &full), kn_success);
-    float epsilon = limits.epsilon * PieceRadius(&p);
-    uint32_t deep = 0, found = 0;
-    for (uint32_t i = 0; i < full.count; ++i)
-    {
-        deep += others[i].contact.distance < -epsilon;
-    }
-    for (uint32_t i = 0; i < result.count; ++i)
-    {
-        found += contacts[i].contact.distance < -epsilon;
-    }
-    assert_true(deep > 8);
-    assert_int_equal(found, deep);
+    assert_true(CheckDeepContacts(&p, &q, 1) > 8);
     knDestroyFamily(a);
     knDestroyFamily(b);
+    CloseModel(&bunny);
+}
+
+// Neighbours that have moved by about epsilon against each other: what a query may leave out there,
+// as it cannot be deep, is not.
+static void NothingDeepIsMissedBetweenNeighbours(void** state)
+{
+    (void)state;
+    TestModel bunny = OpenDemoModel("bunny");
+    knFamily* family = MakeFamily(&bunny);
+    BreakInto(family, 8, 5);
+    uint32_t pieces[16], count = ListPieces(family, pieces, 16), deep = 0;
+    knRandom random = knMakeRandom(11);
+    for (int i = 0; i < 60; ++i)
+    {
+        knQueryPiece p = {family, pieces[knRandom_Below(&random, count)], knIdentityTransform()};
+        knQueryPiece q = {family, pieces[knRandom_Below(&random, count)], knIdentityTransform()};
+        const knFragmentField* field = knFamily_Field(family);
+        if (p.fragment == q.fragment || !knBox_Overlaps(knFragmentField_Box(field, p.fragment),
+                                                        knFragmentField_Box(field, q.fragment)))
+        {
+            continue;
+        }
+        float epsilon = 0.002f * fminf(PieceRadius(&p), PieceRadius(&q));
+        knVec3 shift =
+            knScale(knRandom_Range(&random, 0.0f, 3.0f) * epsilon, knRandom_UnitVec3(&random));
+        knQuat turn = knMakeQuat(knRandom_UnitVec3(&random), knRandom_Range(&random, 0.0f, 0.01f));
+        knVec3 center = Middle(&q);
+        q.transform.rotation = turn;
+        q.transform.position = knAdd(knSub(center, knRotate(turn, center)), shift);
+        deep += CheckDeepContacts(&p, &q, 500) > 0;
+    }
+    assert_true(deep >= 5);
+    knDestroyFamily(family);
     CloseModel(&bunny);
 }
 
@@ -626,6 +668,7 @@ int main(void)
         cmocka_unit_test(PiecesInPlaceTouchAndDoNotOverlap),
         cmocka_unit_test(SelectionKeepsAFewAndAdapts),
         cmocka_unit_test(NothingDeepIsMissedForEver),
+        cmocka_unit_test(NothingDeepIsMissedBetweenNeighbours),
         cmocka_unit_test(CrossedRodsDoNotPass),
         cmocka_unit_test(CrossedCombsDoNotPass),
         cmocka_unit_test(AShardInACrackGetsTheRightNormal),
