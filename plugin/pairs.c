@@ -91,6 +91,8 @@ void knDestroyPairs(knPairs* p)
     {
         knRelease(&p->allocator, p->blocks[i].touches, p->blocks[i].capacity, sizeof(knTouch));
         knRelease(&p->allocator, p->blocks[i].kept, p->blocks[i].capacity, sizeof(knKeptTouch));
+        knRelease(&p->allocator, p->blocks[i].front, p->blocks[i].front ? 1 : 0,
+                  sizeof(knQueryFront));
     }
     for (int i = 0; p->workers && i < p->tasks.workerCount; ++i)
     {
@@ -175,10 +177,14 @@ static knResult ReserveBlock(knPairs* p, knPairBlock* block, uint32_t wanted)
     {
         return kn_success;
     }
+    if (!block->front)
+    {
+        block->front = knAllocate(&p->allocator, 1, sizeof *block->front);
+    }
     uint32_t capacity = 2 * block->capacity > wanted ? 2 * block->capacity : wanted;
     knTouch* grown = knAllocate(&p->allocator, capacity, sizeof *grown);
     knKeptTouch* kept = knAllocate(&p->allocator, capacity, sizeof *kept);
-    if (!grown || !kept)
+    if (!grown || !kept || !block->front)
     {
         knRelease(&p->allocator, grown, capacity, sizeof *grown);
         knRelease(&p->allocator, kept, capacity, sizeof *kept);
@@ -237,6 +243,7 @@ static void RunPair(knPairs* p, uint32_t index, knPairWorker* worker)
                      .scratch = &worker->scratch,
                      .touches = block->touches,
                      .kept = block->kept,
+                     .front = block->front,
                      .capacity = block->capacity,
                      .counters = &worker->counters};
     knResult done = knPairJob_Run(&job, &block->count);

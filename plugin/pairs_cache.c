@@ -34,6 +34,12 @@ static bool IsSameKey(knPairKey a, knPairKey b)
     return a.what == b.what && a.fragment == b.fragment && a.stamp == b.stamp;
 }
 
+static bool IsKnown(const knPairJob* job)
+{
+    return IsSameKey(job->cache->keys[0], MakeKey(&job->input->sides[0])) &&
+           IsSameKey(job->cache->keys[1], MakeKey(&job->input->sides[1]));
+}
+
 // Triangles that nobody numbers may be others in every step.
 static bool CanKeep(const knPairJob* job)
 {
@@ -99,9 +105,7 @@ static void Refresh(const knPairJob* job, const Frame frames[2], const knKeptTou
 bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
 {
     knPairCache* cache = job->cache;
-    if (!(cache->slack > 0.0f) || !CanKeep(job) ||
-        !IsSameKey(cache->keys[0], MakeKey(&job->input->sides[0])) ||
-        !IsSameKey(cache->keys[1], MakeKey(&job->input->sides[1])))
+    if (!(cache->slack > 0.0f) || !CanKeep(job) || !IsKnown(job))
     {
         return false;
     }
@@ -125,6 +129,38 @@ bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
         }
     }
     return true;
+}
+
+#define SLOW 0.002f // of the smaller radius, in a step
+
+static bool IsSlow(const knPairInput* input)
+{
+    const knPairSide *a = &input->sides[0], *b = &input->sides[1];
+    float moves = knDistance(a->motion.move, b->motion.move) +
+                  knLength(a->motion.turn) * a->mesh->radius +
+                  knLength(b->motion.turn) * b->mesh->radius;
+    return moves < SLOW * fminf(a->mesh->radius, b->mesh->radius);
+}
+
+// What the next answers reach must lie within what the walk has seen.
+knQueryFront* knPairCache_Front(const knPairJob* job)
+{
+    if (!CanKeep(job) || !IsSlow(job->input))
+    {
+        // a front would be spent before it is used
+        job->cache->hasFront = false;
+        return NULL;
+    }
+    knQueryFront* front = job->front;
+    knTransform now = PoseOf(job->input);
+    float used = Moved(job->input, job->cache->walkPose, now);
+    if (!job->cache->hasFront || !IsKnown(job) || !(used < front->reach - job->cache->room))
+    {
+        front->reach = -1.0f;
+        job->cache->walkPose = now;
+    }
+    job->cache->hasFront = true;
+    return front;
 }
 
 static void KeepTouch(const knPairJob* job, const knPairContact* c, int first, knKeptTouch* kept)
@@ -165,6 +201,7 @@ void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts,
     float margin = job->limits->margin * result->radius;
     float deepest = (1.0f + job->limits->coherence) * job->limits->epsilon * result->radius;
     Begin(job, result->reach < 0.0f ? result->reach + deepest : result->reach - margin, margin);
+    job->cache->room = margin + job->state->room * result->radius;
     int first = knPairInput_PieceSide(job->input);
     for (uint32_t i = 0; i < result->count && job->cache->slack > 0.0f; ++i)
     {

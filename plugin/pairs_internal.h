@@ -16,10 +16,13 @@ typedef struct knPairKey
 // The last answer of a pair, and how long it holds.
 typedef struct knPairCache
 {
-    knTransform pose; // of side 0 as side 1 sees it, when it was found
+    knTransform pose;     // of side 0 as side 1 sees it, when it was found
+    knTransform walkPose; // the same when the front was made
     knPairKey keys[2];
-    float slack;    // m that the two may move against each other; 0 for no answer
-    float margin;   // m
+    float slack;  // m that the two may move against each other; 0 for no answer
+    float margin; // m
+    float room;   // m; a query looks so far
+    bool hasFront;
     uint32_t count; // of contacts kept
     knVec3 axis;    // that parted the two last, in the world; zero for none
 } knPairCache;
@@ -48,7 +51,8 @@ typedef struct knPairBlock
 {
     knTouch* touches;
     knKeptTouch* kept;
-    uint32_t capacity; // of both
+    knQueryFront* front;
+    uint32_t capacity; // of touches and kept
     uint32_t count;    // of the last query
 } knPairBlock;
 
@@ -87,6 +91,7 @@ typedef struct knPairJob
     knArena* scratch;
     knTouch* touches;
     knKeptTouch* kept;
+    knQueryFront* front;
     uint32_t capacity;
     knPairsCounters* counters;
 } knPairJob;
@@ -123,6 +128,9 @@ bool knPart_IsEnough(const knPart* part, const knPairInput* input, bool isFast);
 // The contacts of the last query as they are now, and how much further the two may move; false when
 // a query is due.
 bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count);
+
+// Readies the front for a query between pieces: it is used again, or made anew. Null for none.
+knQueryFront* knPairCache_Front(const knPairJob* job);
 void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts,
                       const knPairResult* result);
 void knPairCache_KeepApart(const knPairJob* job, const knPart* part);

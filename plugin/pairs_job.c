@@ -7,6 +7,8 @@
 
 #define ROOM 2.0f // margins beyond the margin, at a coherence of 1
 
+#define FRONT 0.02f // of the smaller radius: what a walk looks at around the contacts
+
 static knQueryPiece MakePiece(const knPairSide* side)
 {
     // the mesh has the asset's axes and its origin in the centre of mass
@@ -48,7 +50,8 @@ static knResult QueryPieces(const knPairJob* job, knPairContact* contacts, knPai
         return knFail(kn_errorArgument, "a family was cut and not yet followed");
     }
     knPart part = {0};
-    if (!job->limits->full)
+    knQueryFront* front = knPairCache_Front(job);
+    if (!job->limits->full && !(front && front->reach >= 0.0f))
     {
         knPart_FindSlabs(&part, job->input, job->cache->axis);
     }
@@ -58,6 +61,9 @@ static knResult QueryPieces(const knPairJob* job, knPairContact* contacts, knPai
                          .scratch = job->scratch,
                          .contacts = contacts,
                          .capacity = job->capacity,
+                         .front = front,
+                         .frontReach = FRONT * fminf(job->input->sides[0].mesh->radius,
+                                                     job->input->sides[1].mesh->radius),
                          .slabCount = part.slabCount};
     memcpy(query.slabs, part.slabs, sizeof query.slabs);
     return knPairQuery_Run(&query, result);

@@ -46,8 +46,8 @@ void knQueryRun_Add(knQueryRun* run, const knQueryWalk* walk, knVec3 p,
 }
 
 // In order of the lanes, so that where it stops does not depend on how many are tested at once.
-static void TakeContacts(knQueryRun* run, const knQueryWalk* walk, const knVisits8* visits,
-                         uint32_t base)
+void knQueryRun_TakeVisits(knQueryRun* run, const knQueryWalk* walk, const knVisits8* visits,
+                           const uint32_t points[8])
 {
     uint8_t found = visits->found;
     for (uint32_t i = 0; found >> i != 0 && !run->selection.isStopped; ++i)
@@ -58,7 +58,7 @@ static void TakeContacts(knQueryRun* run, const knQueryWalk* walk, const knVisit
             knVec3 p = {visits->points.x[i], visits->points.y[i], visits->points.z[i]};
             knFieldContact contact = {.distance = c->distance[i],
                                       .normal = {c->nx[i], c->ny[i], c->nz[i]}};
-            knQueryRun_Add(run, walk, p, &contact, walk->batch.point[base + i], kn_contactPoint);
+            knQueryRun_Add(run, walk, p, &contact, points[i], kn_contactPoint);
         }
     }
 }
@@ -88,6 +88,11 @@ static void LoadLanes(const knQueryRun* run, const knQueryWalk* walk, uint32_t b
         reach = reach > 0.0f ? reach : 0.0f;
         // nothing hangs below a point of radius 0
         visits->reach[i] = radius[i] > 0.0f ? reach : -1.0f;
+    }
+    // what joins a front is told by its own reach, also where nothing hangs below
+    for (int i = 0; run->front && i < LANES; ++i)
+    {
+        visits->reach[i] = radius[i] + run->frontReach;
     }
 }
 
@@ -131,7 +136,7 @@ static void TestLanes(knQueryRun* run, knQueryWalk* walk, uint32_t base)
         visits.first |= (uint8_t)(batch->first[k] << i);
         run->result->counters.points += batch->first[k];
     }
-    if (selection->isDeep && walk->turn < 1.0f)
+    if (selection->isDeep && walk->turn < 1.0f && !run->front)
     {
         visits.mask &= (uint8_t)~CalmLanes(run, walk, base, &visits);
     }
@@ -140,9 +145,13 @@ static void TestLanes(knQueryRun* run, knQueryWalk* walk, uint32_t base)
     {
         knFieldQuery_Visit8(&walk->field, &visits);
     }
+    if (run->front)
+    {
+        knQueryRun_AddToFront(run, walk, base, &visits);
+    }
     if (visits.found)
     {
-        TakeContacts(run, walk, &visits, base);
+        knQueryRun_TakeVisits(run, walk, &visits, batch->point + base);
     }
     run->result->counters.visits += count;
     for (uint32_t i = 0; i < count; ++i)
@@ -225,8 +234,8 @@ static bool AreApart(const knQueryRun* run)
     {
         const knQueryWalk* walk = &run->walks[i];
         knBox other = knFragmentField_Box(walk->other->family->field, walk->other->fragment);
-        if (!knBox_Overlaps(knBox_Expand(knQueryWalk_BoxInOther(walk), run->selection.reach),
-                            other))
+        float reach = run->front ? run->frontReach : run->selection.reach;
+        if (!knBox_Overlaps(knBox_Expand(knQueryWalk_BoxInOther(walk), reach), other))
         {
             return true;
         }
@@ -240,6 +249,8 @@ static void Walk(knQueryRun* run)
     {
         return;
     }
+    knQueryRun_AddEdgesToFront(run, &run->walks[0]);
+    knQueryRun_AddEdgesToFront(run, &run->walks[1]);
     // both directions in turn, level by level: neither may use up all contacts
     while (!run->selection.isStopped && !(run->walks[0].isDone && run->walks[1].isDone))
     {
@@ -256,6 +267,26 @@ static void Walk(knQueryRun* run)
         {
             knQueryRun_TestEdges(run, &run->walks[i]);
         }
+    }
+}
+
+static void BeginFront(knQueryRun* run, const knPairQuery* query)
+{
+    if (query->front)
+    {
+        run->front = query->front;
+        run->front->reach = -1.0f;
+        run->front->pointCount = 0;
+        run->front->edgeCount = 0;
+    }
+}
+
+// A walk that was stopped has not seen all.
+static void EndFront(knQueryRun* run)
+{
+    if (run->front && !run->selection.isStopped)
+    {
+        run->front->reach = run->frontReach;
     }
 }
 
@@ -282,9 +313,20 @@ knResult knPairQuery_Run(const knPairQuery* query, knPairResult* result)
     knSelection_Fit(&run->selection, query->capacity);
     BeginWalk(&run->walks[0], a, b, 0, itemsA);
     BeginWalk(&run->walks[1], b, a, 1, itemsB);
-    SetBounds(&run->walks[0], query, run->selection.reach);
-    SetBounds(&run->walks[1], query, run->selection.reach);
-    Walk(run);
+    run->front = NULL;
+    run->frontReach = fmaxf(query->frontReach, run->selection.reach);
+    SetBounds(&run->walks[0], query, query->front ? run->frontReach : run->selection.reach);
+    SetBounds(&run->walks[1], query, query->front ? run->frontReach : run->selection.reach);
+    if (query->front && query->front->reach >= 0.0f)
+    {
+        knQueryRun_TestFront(run, query->front);
+    }
+    else
+    {
+        BeginFront(run, query);
+        Walk(run);
+        EndFront(run);
+    }
     knSelection_End(&run->selection, query->state, &found);
     found.counters.fields[0] = run->walks[0].field.counters;
     found.counters.fields[1] = run->walks[1].field.counters;

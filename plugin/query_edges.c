@@ -72,10 +72,36 @@ static float Deepest(knQueryWalk* walk, knVec3 a, knVec3 b, Part part)
     return best;
 }
 
+void knQueryRun_TestEdge(knQueryRun* run, knQueryWalk* walk, uint32_t index)
+{
+    const knPieceEdge* known = &walk->sampled->family->edges[walk->sampled->fragment].edges[index];
+    knBox box = knFragmentField_Box(walk->other->family->field, walk->other->fragment);
+    knVec3 a = knQueryWalk_ToOther(walk, known->a);
+    knVec3 b = knQueryWalk_ToOther(walk, known->b);
+    knBox edge = {knMin(a, b), knMax(a, b)};
+    if (!knBox_Overlaps(box, edge))
+    {
+        return;
+    }
+    run->result->counters.edges += 1;
+    Part part;
+    // an end inside is a point of the tree, and a contact already
+    if (!FindInside(walk, a, b, STEP * run->selection.epsilon, &part) ||
+        knFieldQuery_Inside(&walk->field, a) || knFieldQuery_Inside(&walk->field, b))
+    {
+        return;
+    }
+    knVec3 p = knLerp(a, b, Deepest(walk, a, b, part));
+    knFieldContact contact;
+    if (knFieldQuery_Penetration(&walk->field, p, &contact))
+    {
+        knQueryRun_Add(run, walk, p, &contact, known->id, kn_contactEdge);
+    }
+}
+
 void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk)
 {
     const knFamily* family = walk->sampled->family;
-    knBox box = knFragmentField_Box(walk->other->family->field, walk->other->fragment);
     if (walk->sampled->fragment >= family->edgeCapacity)
     {
         return;
@@ -89,30 +115,9 @@ void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk)
                      knMax(list->edges[i].a, list->edges[i].b)};
         knVec3 middle = knLerp(list->edges[i].a, list->edges[i].b, 0.5f);
         float half = 0.5f * knDistance(list->edges[i].a, list->edges[i].b);
-        if (!knBox_Overlaps(near, own) || knQueryWalk_IsBeyond(walk, middle, half))
+        if (knBox_Overlaps(near, own) && !knQueryWalk_IsBeyond(walk, middle, half))
         {
-            continue;
-        }
-        knVec3 a = knQueryWalk_ToOther(walk, list->edges[i].a);
-        knVec3 b = knQueryWalk_ToOther(walk, list->edges[i].b);
-        knBox edge = {knMin(a, b), knMax(a, b)};
-        if (!knBox_Overlaps(box, edge))
-        {
-            continue;
-        }
-        run->result->counters.edges += 1;
-        Part part;
-        // an end inside is a point of the tree, and a contact already
-        if (!FindInside(walk, a, b, STEP * run->selection.epsilon, &part) ||
-            knFieldQuery_Inside(&walk->field, a) || knFieldQuery_Inside(&walk->field, b))
-        {
-            continue;
-        }
-        knVec3 p = knLerp(a, b, Deepest(walk, a, b, part));
-        knFieldContact contact;
-        if (knFieldQuery_Penetration(&walk->field, p, &contact))
-        {
-            knQueryRun_Add(run, walk, p, &contact, list->edges[i].id, kn_contactEdge);
+            knQueryRun_TestEdge(run, walk, i);
         }
     }
 }

@@ -20,6 +20,23 @@ typedef struct knQueryBound
     float limit;
 } knQueryBound;
 
+#define KN_FRONT_POINTS 128
+#define KN_FRONT_EDGES  240
+
+// What a walk found near the other piece: until the two have moved by the reach, only these points
+// and edges can touch.
+typedef struct knQueryFront
+{
+    float reach; // m; negative when it knows nothing
+    uint8_t pointCount;
+    uint8_t edgeCount;
+    uint8_t pointSides[KN_FRONT_POINTS];
+    uint8_t edgeSides[KN_FRONT_EDGES];
+    uint32_t points[KN_FRONT_POINTS];
+    uint32_t edges[KN_FRONT_EDGES];    // in the list of the piece
+    knVec3 positions[KN_FRONT_POINTS]; // in the frame of the asset
+} knQueryFront;
+
 // All that a query between two pieces takes.
 typedef struct knPairQuery
 {
@@ -29,6 +46,8 @@ typedef struct knPairQuery
     knArena* scratch;
     knPairContact* contacts;
     uint32_t capacity;
+    knQueryFront* front; // null for none; one that knows something is used, another is made
+    float frontReach;    // m, of one that is made
     uint32_t slabCount;
     knQuerySlab slabs[KN_MAX_SLABS];
 } knPairQuery;
@@ -57,6 +76,8 @@ typedef struct knQueryRun
     knQueryWalk walks[2];
     const knContactLimits* limits;
     knSelection selection;
+    knQueryFront* front; // that is being made, or null
+    float frontReach;    // m
     knPairResult* result;
 } knQueryRun;
 
@@ -97,5 +118,16 @@ static inline bool knQueryWalk_IsBeyond(const knQueryWalk* walk, knVec3 p, float
 void knQueryRun_Add(knQueryRun* run, const knQueryWalk* walk, knVec3 p,
                     const knFieldContact* contact, uint32_t feature, knContactKind kind);
 
+// Eight of the walk's batch or of a front, the lanes in use first.
+void knQueryRun_TakeVisits(knQueryRun* run, const knQueryWalk* walk, const knVisits8* visits,
+                           const uint32_t points[8]);
+
 // Sharp edges of the sampled piece that cross the other with both ends outside.
 void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk);
+void knQueryRun_TestEdge(knQueryRun* run, knQueryWalk* walk, uint32_t index);
+
+// In query_front.c. Lanes that may be near enough, by their own reach, join the front.
+void knQueryRun_AddToFront(knQueryRun* run, knQueryWalk* walk, uint32_t base,
+                           const knVisits8* visits);
+void knQueryRun_AddEdgesToFront(knQueryRun* run, knQueryWalk* walk);
+void knQueryRun_TestFront(knQueryRun* run, const knQueryFront* front);
