@@ -7,10 +7,11 @@
 // Multiply-adds of the stress that take as long as one unit of the cracks' work.
 #define KN_STRESS_UNITS 256
 
-// Units that field, forest and edges take to follow: for each node of the piece that was split, and
-// for each new point of its cracks.
-#define KN_NODE_UNITS  6
-#define KN_POINT_UNITS 36
+// Units that field, forest and edges take to follow: for each piece that was split, each node of
+// it, and each new point of its cracks.
+#define KN_FOLLOW_UNITS 3000
+#define KN_NODE_UNITS   6
+#define KN_POINT_UNITS  36
 
 struct knBreaker
 {

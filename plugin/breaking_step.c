@@ -16,8 +16,9 @@ typedef struct Step
 static uint64_t PendingUnits(const knBreaker* b)
 {
     uint32_t points = b->family->fragments.store->pointCount - b->mark.pointCount;
-    return b->hasCuts ? KN_NODE_UNITS * (uint64_t)b->rootNodes + KN_POINT_UNITS * (uint64_t)points
-                      : 0;
+    uint64_t units = KN_FOLLOW_UNITS + KN_NODE_UNITS * (uint64_t)b->rootNodes +
+                     KN_POINT_UNITS * (uint64_t)points;
+    return b->hasCuts ? units : 0;
 }
 
 // Everything that was cut from one piece since the mark, at once.
