@@ -4,6 +4,8 @@
 #include "demos/offscreen.h"
 #include "demos/painter.h"
 #include "demos/png.h"
+#include "demos/replay.h"
+#include "knap/world_save.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +118,7 @@ static knResult RunSteps(Headless* h)
     long steps = o->steps > 0 ? o->steps : (long)h->stage->scene->steps;
     knResult result = kn_success;
     knStats_Begin(h->stats, h->stage, o->full);
+    result = o->record ? knWorld_StartRecording(h->stage->world) : result;
     for (long i = 0; result == kn_success && i <= steps; ++i)
     {
         if (h->painter && (i % o->every == 0 || i == steps))
@@ -156,6 +159,10 @@ knResult knRunHeadless(const knOptions* options, const knStageDef* def, knStats*
     knResult result = Open(&headless, def);
     result = result == kn_success ? RunSteps(&headless) : result;
     result = result == kn_success ? WriteStats(&headless) : result;
+    if (result == kn_success && options->record)
+    {
+        result = knStage_SaveRecording(headless.stage, options->record);
+    }
     knResult closed = Close(&headless);
     return result == kn_success ? closed : result;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Zlib
 #include "demos/headless.h"
+#include "demos/replay.h"
 #include "demos/table.h"
 #include "demos/window.h"
 
@@ -31,7 +32,11 @@ static knResult RunScene(knOptions* o, const knScene* scene, knStats* stats)
         hooks = knTaskPool_Hooks(pool);
         def.tasks = &hooks;
     }
-    if (result == kn_success && o->headless)
+    if (result == kn_success && o->replay)
+    {
+        result = knReplayFile(&def, o->replay, stdout);
+    }
+    else if (result == kn_success && o->headless)
     {
         result = knRunHeadless(o, &def, stats);
     }
@@ -43,7 +48,8 @@ static knResult RunScene(knOptions* o, const knScene* scene, knStats* stats)
                               .frameCount = (uint32_t)o->frames,
                               .png = o->png,
                               .config = o->config,
-                              .state = o->state};
+                              .state = o->state,
+                              .record = o->record};
         result = knRunWindow(&window);
     }
     knDestroyTaskPool(pool);

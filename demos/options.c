@@ -23,6 +23,8 @@ void knPrintUsage(void)
          "  --every N        steps between pictures (10)\n"
          "  --size WxH       of the picture (1280x800)\n"
          "  --frames N       the window closes after so many\n"
+         "  --record FILE    keeps what script and user do (in a window since the last reset)\n"
+         "  --replay FILE    goes through it again and compares every step, to the bit\n"
          "  --state FILE     what the user did in the window so far, as JSON\n"
          "  --seed N         of what is random in the scene (1)\n"
          "  --threads N      for collision (the config's, 1)\n"
@@ -71,6 +73,8 @@ static int ReadValue(knOptions* o, const char* name, const char* value)
         {"--assets", &o->assets, NULL, 0, 0},
         {"--config", &o->config, NULL, 0, 0},
         {"--state", &o->state, NULL, 0, 0},
+        {"--record", &o->record, NULL, 0, 0},
+        {"--replay", &o->replay, NULL, 0, 0},
         {"--steps", NULL, &o->steps, 1, 10000000},
         {"--every", NULL, &o->every, 1, 1000000},
         {"--seed", NULL, &o->seed, 0, 2147483647},
@@ -153,9 +157,9 @@ static bool CheckPatterns(const knOptions* o)
             return false;
         }
     }
-    if (isAll && !o->headless)
+    if (isAll && (!o->headless || o->record || o->replay))
     {
-        fprintf(stderr, "knap-demo: all scenes run --headless\n");
+        fprintf(stderr, "knap-demo: all scenes run --headless, and are not recorded\n");
         return false;
     }
     if (!isAll && o->scene && !knFindScene(o->scene))

@@ -13,6 +13,8 @@ typedef struct knOptions
     const char* stats;
     const char* csv;
     const char* state;
+    const char* record;
+    const char* replay;
     const char* png; // with %d in it when headless
     long steps, every, seed, threads, width, height, frames;
     bool headless, table, full, help;

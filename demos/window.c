@@ -5,6 +5,8 @@
 
 #include "demos/panel.h"
 #include "demos/png.h"
+#include "demos/replay.h"
+#include "knap/world_save.h"
 
 // epoxy goes first: it declares what GLFW would
 #include <epoxy/gl.h>
@@ -270,7 +272,7 @@ static knResult StartStage(Window* w)
     w->isHolding = false;
     w->owed = 0.0;
     knStats_Begin(&w->stats, w->stage, false);
-    return kn_success;
+    return w->def->record ? knWorld_StartRecording(w->stage->world) : kn_success;
 }
 
 // The file over the scene's own values, when it is another than last time. A wrong one changes
@@ -477,6 +479,10 @@ knResult knRunWindow(const knWindowDef* def)
     {
         AimCamera(w);
         result = Loop(w);
+        if (result == kn_success && def->record)
+        {
+            result = knStage_SaveRecording(w->stage, def->record);
+        }
         knDestroyPanel();
     }
     knDestroyPainter(w->painter);

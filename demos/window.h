@@ -14,6 +14,7 @@ typedef struct knWindowDef
     const char* png;     // the last frame is kept here; may be null
     const char* config;  // read again whenever it changes; may be null
     const char* state;   // JSON of what the user did, after each frame; may be null
+    const char* record;  // what was done since the last reset, kept here at the end; may be null
 } knWindowDef;
 
 // Runs until the window is closed.
