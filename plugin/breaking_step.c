@@ -127,8 +127,9 @@ static knResult StepCracks(Step* step)
     do
     {
         result = NextCrack(step);
-        b->isActive = result == kn_success && !b->report.isDone;
-    } while (b->isActive && !IsSpent(step));
+        // a crack that found no memory has changed nothing and is tried again by the next call
+        b->isActive = result == kn_errorMemory || (result == kn_success && !b->report.isDone);
+    } while (result == kn_success && b->isActive && !IsSpent(step));
     knResult updated = Update(step);
     return result == kn_success ? updated : result;
 }

@@ -84,6 +84,20 @@ void knWorld_DropBreaks(knWorld* w)
     *b = (knWorldBreaks){0};
 }
 
+// Room for the hits of a common step from the start: what a refused allocation would lose for good.
+knResult knWorld_ReserveBreaks(knWorld* w)
+{
+    knWorldBreaks* b = &w->breaks;
+    const knAllocator* a = &w->allocator;
+    knResult r = knGrow(a, (void**)&b->pushes, &b->pushCapacity, 256, sizeof(knPush));
+    r = r == kn_success ? knGrow(a, (void**)&b->hits, &b->hitCapacity, 256, sizeof(knHit)) : r;
+    r = r == kn_success ? knGrow(a, (void**)&b->pending, &b->pendingCapacity, 8, sizeof(knBlow))
+                        : r;
+    return r == kn_success
+               ? knGrow(a, (void**)&b->refunds, &b->refundCapacity, 16, sizeof(knRefundShare))
+               : r;
+}
+
 // ---- the budget of a step
 
 static double Clock(void* user)

@@ -60,11 +60,16 @@ static void OnContact(const knPortContact* c, void* user)
 {
     knWorld* w = user;
     knWorldBreaks* b = &w->breaks;
-    if (!(knLengthSquared(c->impulse) > 0.0f) ||
-        knGrow(&w->allocator, (void**)&b->pushes, &b->pushCapacity, b->pushCount + 1,
-               sizeof(knPush)) != kn_success)
+    if (!(knLengthSquared(c->impulse) > 0.0f))
     {
         knWorld_NoteContact(w, c, NULL);
+        return;
+    }
+    knResult room = knGrow(&w->allocator, (void**)&b->pushes, &b->pushCapacity, b->pushCount + 1,
+                           sizeof(knPush));
+    if (room != kn_success)
+    {
+        knWorld_Notice(w, kn_noticeDropped, room, knWorld_BodyOf(w, c->objects[0]));
         return;
     }
     knPush* push = &b->pushes[b->pushCount];

@@ -360,6 +360,7 @@ knResult knStream_WriteSplit(knStream* stream, const knSplitDef* def, uint32_t n
 void knStream_ReadSplit(knStream* stream, knArena* arena, uint32_t nodeCount, knSplitDef* def);
 
 void knWorld_NoteVelocities(knWorld* world);
+knResult knWorld_ReserveBreaks(knWorld* world);
 void knWorld_DropBreaks(knWorld* world);
 
 // bullet_hits.c: who pushed whom in the last step, the hardest hit bodies first.

@@ -53,6 +53,7 @@ static knResult CreateParts(knWorld* w, void* bullet)
                                   : result;
     result = result == kn_success ? knCreateArena(&w->scratch, 0, &w->allocator) : result;
     result = result == kn_success ? knCreateArena(&w->splitScratch, 0, &w->allocator) : result;
+    result = result == kn_success ? knWorld_ReserveBreaks(w) : result;
     knPortDef port = {
         .world = &w->def, .bullet = bullet, .pairs = w->pairs, .allocator = &w->allocator};
     return result == kn_success ? knCreatePort(&w->port, &port) : result;
