@@ -68,13 +68,6 @@ typedef enum knCcdCulling
     kn_ccdCullingCount
 } knCcdCulling;
 
-typedef enum knCcdTree
-{
-    kn_ccdBoxes = 0, // boxes at both ends of the step, built from the top by space
-    kn_ccdDops,      // ICCD VI: 18-DOPs over the step, built from the bottom by connectivity
-    kn_ccdTreeCount
-} knCcdTree;
-
 // A step of a whole surface.
 typedef struct knCcdStepDef
 {
@@ -88,7 +81,6 @@ typedef struct knCcdStepDef
     knCcdSolver solver;
     knCcdMethod method;
     knCcdCulling culling;
-    knCcdTree tree;
     knInstructionSet instructions;
     bool firstOnly;           // only the contact that comes first
     bool rebuild;             // nothing is kept from the step before
@@ -108,9 +100,11 @@ typedef struct knCcdFunnel
     uint64_t nodeTests;
     uint64_t culledNodes;
     uint64_t contourTests;         // nodes whose contour was looked at
-    uint64_t edgeTests, faceTests; // pairs whose boxes meet, each counted once
+    uint64_t trianglePairs;        // whose boxes meet, in the methods that make pairs of these
+    uint64_t edgeTests, faceTests; // pairs of features whose boxes meet, each once; or, of pairs of
+                                   // triangles, all that they make
     uint64_t exactTests;           // of these, left by the wide filter
-    uint64_t orphanTests;          // of these, pairs of features on adjacent triangles only
+    uint64_t orphanTests;          // of these, orphans
     uint64_t steps;                // of these tests together
     uint64_t cappedTests;
 } knCcdFunnel;

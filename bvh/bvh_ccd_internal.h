@@ -75,12 +75,6 @@ typedef struct knCcdLink
     uint32_t parent;
 } knCcdLink;
 
-// The extents beyond the box along x+y, x-y, x+z, x-z, y+z, y-z, over the whole step.
-typedef struct knCcdDop
-{
-    float lower[6], upper[6];
-} knCcdDop;
-
 // Eight vertices that move.
 typedef struct knCcdMoving
 {
@@ -188,6 +182,8 @@ typedef struct knCcdContour
 typedef struct knCcdOrphan
 {
     uint32_t v[4]; // a0 < a1, b0 < b1, a before b; or v, KN_NONE, face, KN_NONE
+    knCcdKind kind;
+    uint32_t a, b; // numbers now
     uint32_t next; // of its node's list
 } knCcdOrphan;
 
@@ -214,7 +210,6 @@ struct knCcdStep
     knCcdStepDef def;
     const knCcdKernels* kernels;
     uint32_t sabotage; // for tests
-    bool isLogging;    // for tests
 
     // connectivity
     bool hasMesh;
@@ -232,6 +227,10 @@ struct knCcdStep
     size_t fanStartCapacity;
     uint32_t* fans; // triangles around each vertex, by id
     size_t fanCapacity;
+    uint32_t* edgeFanStarts; // the same of edges
+    size_t edgeFanStartCapacity;
+    uint32_t* edgeFans;
+    size_t edgeFanCapacity;
 
     // hierarchy
     bool hasTree;
@@ -242,8 +241,6 @@ struct knCcdStep
     size_t boxCapacity;
     knCcdLink* links;
     size_t linkCapacity;
-    knCcdDop* dops; // with kn_ccdDops
-    size_t dopCapacity;
     uint32_t nodeCount;
     uint32_t height;
     knCcdLeaf* leaves;
@@ -262,8 +259,7 @@ struct knCcdStep
     knCcdFaces* faceBlocks;
     size_t faceBlockCapacity;
     uint32_t vertexBlockCount, edgeBlockCount, faceBlockCount;
-    double builtSize;     // of all boxes, after the tree was built
-    knCcdMethod builtFor; // what the leaves were filled for
+    double builtSize; // of all boxes, after the tree was built
 
     // culling
     bool hasContours;
@@ -371,3 +367,13 @@ knResult knCullCcd(knCcdStep* step);
 // bvh_ccd_cones.c
 knResult knFindCcdCones(knCcdStep* step);
 bool knIsWithinCones(knCcdStep* step, uint32_t node);
+
+// bvh_ccd_orphans.c
+
+// All tests of a pair of triangles that it is to make.
+void knMeetTrianglePair(const knCcdStep* step, uint32_t a, uint32_t b, knCcdSink* sink);
+
+// Finds the orphans that have a marked vertex anew; the others stay.
+knResult knUpdateOrphans(knCcdStep* step);
+knResult knListOrphans(knCcdStep* step); // by nodes of the tree
+void knMeetOrphans(const knCcdStep* step, uint32_t node, knCcdSink* sink);

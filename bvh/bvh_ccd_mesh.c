@@ -153,26 +153,67 @@ static bool IsSameMesh(const knCcdStep* s)
             memcmp(s->triangles, s->def.triangles, s->triangleCount * sizeof *s->triangles) == 0);
 }
 
-knResult knTakeCcdMesh(knCcdStep* s, bool* changed)
+// Marks the vertices of triangles that are others than before; all when nothing is known of before.
+static knResult MarkChanges(knCcdStep* s)
 {
-    *changed = !IsSameMesh(s);
-    if (!*changed)
-    {
-        return kn_success;
-    }
-    s->hasMesh = false;
-    knResult result = GROW(s, triangles, triangleCapacity, s->def.triangleCount);
+    uint32_t most = s->def.vertexCount > s->vertexCount ? s->def.vertexCount : s->vertexCount;
+    knResult result = GROW(s, marks, markCapacity, most);
     if (result != kn_success)
     {
         return result;
     }
-    s->triangleCount = s->def.triangleCount;
-    s->vertexCount = s->def.vertexCount;
-    if (s->triangleCount > 0)
+    memset(s->marks, s->hasOrphans ? 0 : 1, most + (size_t)1);
+    uint32_t count =
+        s->def.triangleCount > s->triangleCount ? s->def.triangleCount : s->triangleCount;
+    for (uint32_t t = 0; t < count && s->hasOrphans; ++t)
     {
-        memcpy(s->triangles, s->def.triangles, s->triangleCount * sizeof *s->triangles);
+        const knTriangle* was = t < s->triangleCount ? &s->triangles[t] : NULL;
+        const knTriangle* is = t < s->def.triangleCount ? &s->def.triangles[t] : NULL;
+        bool isSame = was && is && memcmp(was, is, sizeof *is) == 0;
+        for (int k = 0; k < 3 && !isSame; ++k)
+        {
+            s->marks[was ? was->v[k] : is->v[k]] = 1;
+            s->marks[is ? is->v[k] : was->v[k]] = 1;
+        }
     }
-    result = FindEdges(s);
-    s->hasMesh = result == kn_success;
+    return kn_success;
+}
+
+knResult knTakeCcdMesh(knCcdStep* s, bool* changed)
+{
+    *changed = !IsSameMesh(s);
+    bool needsOrphans = s->def.method == kn_ccdTriangles && (*changed || !s->hasOrphans);
+    s->hasOrphans = s->hasOrphans && s->hasMesh && !(*changed && !needsOrphans) && !s->def.rebuild;
+    knResult result = needsOrphans || s->def.rebuild ? MarkChanges(s) : kn_success;
+    if (result != kn_success)
+    {
+        s->hasMesh = s->hasOrphans = false;
+        return result;
+    }
+    if (*changed)
+    {
+        s->hasMesh = false;
+        result = GROW(s, triangles, triangleCapacity, s->def.triangleCount);
+        if (result != kn_success)
+        {
+            return result;
+        }
+        s->triangleCount = s->def.triangleCount;
+        s->vertexCount = s->def.vertexCount;
+        if (s->triangleCount > 0)
+        {
+            memcpy(s->triangles, s->def.triangles, s->triangleCount * sizeof *s->triangles);
+        }
+        result = FindEdges(s);
+        s->hasMesh = result == kn_success;
+    }
+    if (result == kn_success && s->def.method == kn_ccdTriangles &&
+        (needsOrphans || !s->hasOrphans))
+    {
+        s->orphanCount = s->hasOrphans ? s->orphanCount : 0;
+        result = knUpdateOrphans(s);
+        s->hasOrphans = result == kn_success;
+        s->hasOrphanLists = false;
+    }
     return result;
 }

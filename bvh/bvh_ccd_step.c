@@ -11,24 +11,60 @@
 #define FIRST_FOUND 4096 // room for contacts of each worker to begin with
 #define GROWTH      1.5  // of all boxes together, after which the tree is built anew
 
+static void MeetFaceLeaves(const knCcdStep* s, const knCcdLeaf* v, const knCcdLeaf* f,
+                           knCcdSink* sink)
+{
+    // where pairs of triangles make the tests, only vertices of no triangle are left
+    bool isAlone = s->def.method != kn_ccdFeatures;
+    for (uint32_t i = 0; i < v->vertexBlocks && !(isAlone && v->faceBlocks > 0); ++i)
+    {
+        for (uint32_t k = 0; k < f->faceBlocks; ++k)
+        {
+            s->kernels->meetFaces(&s->vertexBlocks[v->vertices + i], &s->faceBlocks[f->faces + k],
+                                  sink);
+        }
+    }
+}
+
+static void MeetTriangleBlocks(const knCcdStep* s, const knCcdFaces* a, const knCcdFaces* b,
+                               knCcdSink* sink)
+{
+    uint8_t lanes[KN_LANES];
+    s->kernels->overlapFaces(a, b, sink->margin, lanes);
+    for (int i = 0; i < KN_LANES; ++i)
+    {
+        uint32_t others = lanes[i] & (a == b ? 0xFFu << (i + 1) & 0xFFu : 0xFFu);
+        for (; others; others &= others - 1)
+        {
+            sink->funnel.trianglePairs += 1;
+            knMeetTrianglePair(s, a->head.id[i], b->head.id[__builtin_ctz(others)], sink);
+        }
+    }
+}
+
 static void MeetLeaves(const knCcdStep* s, const knCcdLeaf* a, const knCcdLeaf* b, knCcdSink* sink)
 {
-    for (uint32_t i = 0; i < a->edgeBlocks; ++i)
+    bool isFeatures = s->def.method == kn_ccdFeatures;
+    for (uint32_t i = 0; i < a->edgeBlocks && isFeatures; ++i)
     {
         for (uint32_t k = a == b ? i : 0; k < b->edgeBlocks; ++k)
         {
             s->kernels->meetEdges(&s->edgeBlocks[a->edges + i], &s->edgeBlocks[b->edges + k], sink);
         }
     }
-    for (int turn = 0; turn < (a == b ? 1 : 2); ++turn)
+    MeetFaceLeaves(s, a, b, sink);
+    if (a != b)
     {
-        const knCcdLeaf *v = turn ? b : a, *f = turn ? a : b;
-        for (uint32_t i = 0; i < v->vertexBlocks; ++i)
+        MeetFaceLeaves(s, b, a, sink);
+    }
+    for (uint32_t i = 0; i < a->faceBlocks && !isFeatures; ++i)
+    {
+        for (uint32_t k = a == b ? i : 0; k < b->faceBlocks; ++k)
         {
-            for (uint32_t k = 0; k < f->faceBlocks; ++k)
+            const knCcdFaces *f = &s->faceBlocks[a->faces + i], *g = &s->faceBlocks[b->faces + k];
+            if (f == g || knCcdBoxesMeet(&f->head.box, &g->head.box))
             {
-                s->kernels->meetFaces(&s->vertexBlocks[v->vertices + i],
-                                      &s->faceBlocks[f->faces + k], sink);
+                MeetTriangleBlocks(s, f, g, sink);
             }
         }
     }
@@ -40,6 +76,7 @@ static void Expand(knCcdStep* s, knCcdPair p, knCcdPair* out, uint32_t* count, k
     if (p.a == p.b)
     {
         uint32_t child = s->links[p.a].child;
+        knMeetOrphans(s, p.a, sink);
         sink->funnel.nodeTests += 1;
         if (knCcdBoxesMeet(&s->boxes[child], &s->boxes[child + 1]))
         {
@@ -75,6 +112,10 @@ static void RunPair(knCcdStep* s, knCcdPair p, knCcdPair* stack, uint32_t* count
     if (a->count != 0 && b->count != 0)
     {
         MeetLeaves(s, &s->leaves[a->child], &s->leaves[b->child], sink);
+        if (p.a == p.b)
+        {
+            knMeetOrphans(s, p.a, sink);
+        }
     }
     else
     {
@@ -174,6 +215,7 @@ static void AddFunnel(knCcdFunnel* sum, const knCcdFunnel* f)
     sum->nodeTests += f->nodeTests;
     sum->culledNodes += f->culledNodes;
     sum->contourTests += f->contourTests;
+    sum->trianglePairs += f->trianglePairs;
     sum->edgeTests += f->edgeTests;
     sum->faceTests += f->faceTests;
     sum->exactTests += f->exactTests;
@@ -277,7 +319,7 @@ static knResult Update(knCcdStep* s)
             s->hasTree = false;
             result = knFillCcdLeaves(s);
             s->hasTree = result == kn_success;
-            s->hasContours = false;
+            s->hasContours = s->hasOrphanLists = false;
         }
         if (result != kn_success)
         {
@@ -288,6 +330,11 @@ static knResult Update(knCcdStep* s)
         s->builtSize = isBuilt ? size : s->builtSize;
         isDone = isBuilt || size <= GROWTH * s->builtSize;
         isBuilt = true;
+    }
+    if (result == kn_success && s->def.method == kn_ccdTriangles && !s->hasOrphanLists)
+    {
+        result = knListOrphans(s);
+        s->hasOrphanLists = result == kn_success;
     }
     return result;
 }
@@ -326,13 +373,12 @@ static knResult CheckDef(const knCcdStepDef* def)
         return knFail(kn_errorArgument, "the separation must be finite and not negative");
     }
     if ((unsigned)def->solver >= kn_ccdSolverCount || (unsigned)def->method >= kn_ccdMethodCount ||
-        (unsigned)def->culling >= kn_ccdCullingCount || (unsigned)def->tree >= kn_ccdTreeCount ||
+        (unsigned)def->culling >= kn_ccdCullingCount ||
         (unsigned)def->instructions >= kn_instructionsCount)
     {
         return knFail(kn_errorArgument,
-                      "solver %d, method %d, culling %d, tree %d or instructions %d is none that "
-                      "there is",
-                      (int)def->solver, (int)def->method, (int)def->culling, (int)def->tree,
+                      "solver %d, method %d, culling %d or instructions %d is none that there is",
+                      (int)def->solver, (int)def->method, (int)def->culling,
                       (int)def->instructions);
     }
     result = knCheckTaskHooks(def->tasks);
@@ -426,7 +472,6 @@ static void ReleaseTree(knCcdStep* s, knAllocator a)
     RELEASE(items, itemCapacity);
     RELEASE(boxes, boxCapacity);
     RELEASE(links, linkCapacity);
-    RELEASE(dops, dopCapacity);
     RELEASE(leaves, leafCapacity);
     RELEASE(leafNodes, leafNodeCapacity);
     RELEASE(owners, ownerCapacity);
@@ -464,6 +509,8 @@ void knDestroyCcdStep(knCcdStep* s)
     RELEASE(scratch, scratchCapacity);
     RELEASE(fanStarts, fanStartCapacity);
     RELEASE(fans, fanCapacity);
+    RELEASE(edgeFanStarts, edgeFanStartCapacity);
+    RELEASE(edgeFans, edgeFanCapacity);
     RELEASE(orphans, orphanCapacity);
     RELEASE(marks, markCapacity);
     RELEASE(stacks, stackCapacity);

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: Zlib
+#include "bvh/bvh_ccd_internal.h"
+#include "kit.h"
+
+#include <math.h>
+
+// Whole steps: every method, culling and number of workers finds what all pairs of features find,
+// makes each test once, and follows changes of the connectivity.
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CHANGES 100
+#else
+#define CHANGES 1000
+#endif
+
+#define SIDE     12 // vertices of a sheet
+#define VERTICES (SIDE * SIDE + 8)
+#define FACES    (2 * (SIDE - 1) * (SIDE - 1))
+
+typedef struct Sheet
+{
+    knVec3 start[VERTICES], end[VERTICES];
+    knTriangle triangles[FACES];
+} Sheet;
+
+static uint64_t seed = 7;
+
+static uint32_t Next(uint32_t range)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % range;
+}
+
+static float Jitter(float size)
+{
+    return size * ((float)Next(2001) / 1000.0f - 1.0f);
+}
+
+// Folded over once, so that it meets itself when it falls; eight vertices are left for changes.
+static void MakeSheet(Sheet* s, float roughness)
+{
+    for (uint32_t i = 0; i < VERTICES; ++i)
+    {
+        float x = (float)(i % SIDE), y = (float)(i / SIDE);
+        bool isOver = x > 6.0f;
+        float folded = isOver ? 12.0f - x : x, height = isOver ? 0.6f : 0.0f;
+        s->start[i] = knMakeVec3(folded + Jitter(roughness), y + Jitter(roughness),
+                                 height + Jitter(roughness));
+        s->end[i] = knMakeVec3(folded + Jitter(roughness), y + Jitter(roughness),
+                               (isOver ? -0.1f : 0.1f) + Jitter(roughness));
+    }
+    for (uint32_t i = 0, t = 0; i < SIDE * (SIDE - 1); ++i)
+    {
+        if (i % SIDE + 1 < SIDE)
+        {
+            s->triangles[t++] = (knTriangle){{i, i + 1, i + SIDE}};
+            s->triangles[t++] = (knTriangle){{i + 1, i + SIDE + 1, i + SIDE}};
+        }
+    }
+}
+
+static knCcdStepDef DefOf(const Sheet* s)
+{
+    knCcdStepDef def = knDefaultCcdStepDef();
+    def.start = s->start;
+    def.end = s->end;
+    def.triangles = s->triangles;
+    def.vertexCount = VERTICES;
+    def.triangleCount = FACES;
+    return def;
+}
+
+static bool Touch(const knCcdStepDef* def, knCcdKind kind, const uint32_t v[4])
+{
+    knCcdTest test = {.kind = kind};
+    knCcdAnswer answer = {0};
+    for (int c = 0; c < 4; ++c)
+    {
+        test.start[c] = knToDouble(def->start[v[c]]);
+        test.end[c] = knToDouble(def->end[v[c]]);
+    }
+    assert_int_equal(knRunCcdTest(&test, kn_ccdConservative, &answer), kn_success);
+    return answer.isContact;
+}
+
+// Sorted as a step has them; returns how many.
+static size_t FindAll(const knCcdStepDef* def, const knEdge* edges, size_t edgeCount,
+                      knCcdContact* out)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < edgeCount; ++i)
+    {
+        for (uint32_t k = i + 1; k < edgeCount; ++k)
+        {
+            const uint32_t v[4] = {edges[i].v[0], edges[i].v[1], edges[k].v[0], edges[k].v[1]};
+            if (v[0] != v[2] && v[0] != v[3] && v[1] != v[2] && v[1] != v[3] &&
+                Touch(def, kn_ccdEdgeEdge, v))
+            {
+                out[count++] = (knCcdContact){kn_ccdEdgeEdge, i, k, 0.0};
+            }
+        }
+    }
+    for (uint32_t p = 0; p < def->vertexCount; ++p)
+    {
+        for (uint32_t f = 0; f < def->triangleCount; ++f)
+        {
+            const uint32_t* t = def->triangles[f].v;
+            const uint32_t v[4] = {p, t[0], t[1], t[2]};
+            if (p != t[0] && p != t[1] && p != t[2] && Touch(def, kn_ccdVertexFace, v))
+            {
+                out[count++] = (knCcdContact){kn_ccdVertexFace, p, f, 0.0};
+            }
+        }
+    }
+    return count;
+}
+
+#define MOST_CONTACTS 20000
+static knCcdContact expected[MOST_CONTACTS];
+
+static size_t CountDifferences(const knCcdStep* step, size_t expectedCount)
+{
+    size_t count, differences = 0;
+    const knCcdContact* c = knCcdStep_Contacts(step, &count);
+    for (size_t i = 0; i < count && i < expectedCount; ++i)
+    {
+        differences +=
+            c[i].kind != expected[i].kind || c[i].a != expected[i].a || c[i].b != expected[i].b;
+    }
+    return differences + (count > expectedCount ? count - expectedCount : expectedCount - count);
+}
+
+// Moves a corner to another vertex, also to one that was in no triangle.
+static void ChangeOne(Sheet* s)
+{
+    knTriangle* t = &s->triangles[Next(FACES)];
+    uint32_t v = Next(VERTICES), corner = Next(3);
+    if (v != t->v[0] && v != t->v[1] && v != t->v[2])
+    {
+        t->v[corner] = v;
+    }
+}
+
+static void EveryMethodFindsWhatAllPairsFind(void** state)
+{
+    (void)state;
+    static Sheet s;
+    knCcdStep* steps[kn_ccdMethodCount];
+    for (int m = 0; m < kn_ccdMethodCount; ++m)
+    {
+        assert_int_equal(knCreateCcdStep(&steps[m], NULL), kn_success);
+    }
+    for (int round = 0; round < 6; ++round)
+    {
+        MakeSheet(&s, round % 3 == 0 ? 0.02f : 0.3f);
+        for (int i = 0; i < (round > 2 ? 12 : 0); ++i)
+        {
+            ChangeOne(&s);
+        }
+        size_t expectedCount = 0;
+        for (int m = 0; m < 2 * kn_ccdMethodCount; ++m)
+        {
+            knCcdStepDef def = DefOf(&s);
+            knCcdStep* step = steps[m / 2];
+            def.method = (knCcdMethod)(m / 2);
+            def.culling = m % 2 ? kn_ccdCullNone : kn_ccdCullExact;
+            assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+            if (m == 0)
+            {
+                size_t edgeCount;
+                const knEdge* edges = knCcdStep_Edges(step, &edgeCount);
+                expectedCount = FindAll(&def, edges, edgeCount, expected);
+                assert_true(expectedCount > 0 && expectedCount < MOST_CONTACTS);
+            }
+            assert_int_equal(CountDifferences(step, expectedCount), 0);
+        }
+    }
+    for (int m = 0; m < kn_ccdMethodCount; ++m)
+    {
+        knDestroyCcdStep(steps[m]);
+    }
+}
+
+static int CompareKeys(const void* a, const void* b)
+{
+    uint64_t x = *(const uint64_t*)a, y = *(const uint64_t*)b;
+    return (x > y) - (x < y);
+}
+
+static void NoTestIsMadeTwice(void** state)
+{
+    (void)state;
+    static Sheet s;
+    MakeSheet(&s, 0.3f);
+    for (int m = kn_ccdFeatures; m <= kn_ccdTriangles; ++m)
+    {
+        knCcdStep* step;
+        assert_int_equal(knCreateCcdStep(&step, NULL), kn_success);
+        knCcdSink* sink = &step->sinks[0];
+        knAllocator a = knDefaultAllocator();
+        sink->logCapacity = 1000000;
+        sink->log = knAllocate(&a, sink->logCapacity, sizeof *sink->log);
+        assert_non_null(sink->log);
+        step->sabotage = kn_sabotageCcdFilter;
+        knCcdStepDef def = DefOf(&s);
+        def.method = (knCcdMethod)m;
+        assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+        assert_true(sink->logCount > 1000 && sink->logCount < sink->logCapacity);
+        assert_int_equal(sink->logCount, knCcdStep_Funnel(step).exactTests);
+        qsort(sink->log, sink->logCount, sizeof *sink->log, CompareKeys);
+        for (size_t i = 1; i < sink->logCount; ++i)
+        {
+            assert_true(sink->log[i - 1] != sink->log[i]);
+        }
+        knDestroyCcdStep(step);
+    }
+}
+
+// By its definition, over all pairs: no two triangles, one of each feature, are without a vertex in
+// common. Without triangles there is no orphan.
+static bool HasCommon(const knTriangle* t, const knTriangle* u)
+{
+    for (int i = 0; i < 9; ++i)
+    {
+        if (t->v[i / 3] == u->v[i % 3])
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool HoldsAll(const knTriangle* t, const uint32_t* v, int count)
+{
+    bool holds = true;
+    for (int i = 0; i < count; ++i)
+    {
+        holds = holds && (t->v[0] == v[i] || t->v[1] == v[i] || t->v[2] == v[i]);
+    }
+    return holds;
+}
+
+static bool IsOrphan(const knTriangle* triangles, uint32_t count, const uint32_t* a, int aCount,
+                     const uint32_t* b, int bCount)
+{
+    bool isOrphan = false;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        for (uint32_t k = 0; k < count && HoldsAll(&triangles[i], a, aCount); ++k)
+        {
+            if (HoldsAll(&triangles[k], b, bCount))
+            {
+                if (!HasCommon(&triangles[i], &triangles[k]))
+                {
+                    return false;
+                }
+                isOrphan = true;
+            }
+        }
+    }
+    return isOrphan;
+}
+
+static bool HasOrphan(const knCcdStep* s, knCcdKind kind, uint32_t a, uint32_t b)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < s->orphanCount; ++i)
+    {
+        const knCcdOrphan* o = &s->orphans[i];
+        found += o->kind == kind && o->a == a && o->b == b;
+    }
+    assert_true(found <= 1);
+    return found == 1;
+}
+
+// Faces are taken as they are: two triangles of the same corners are two faces.
+static void CheckOrphans(const knCcdStep* s, const knTriangle* triangles, uint32_t count)
+{
+    uint32_t orphans = 0;
+    for (uint32_t v = 0; v < s->vertexCount; ++v)
+    {
+        for (uint32_t f = 0; f < count; ++f)
+        {
+            bool isOrphan = !HoldsAll(&triangles[f], &v, 1), isAlone = true;
+            for (uint32_t t = 0; t < count; ++t)
+            {
+                if (HoldsAll(&triangles[t], &v, 1))
+                {
+                    isAlone = false;
+                    isOrphan = isOrphan && HasCommon(&triangles[t], &triangles[f]);
+                }
+            }
+            isOrphan = isOrphan && !isAlone;
+            assert_int_equal(HasOrphan(s, kn_ccdVertexFace, v, f), isOrphan);
+            orphans += isOrphan;
+        }
+    }
+    for (uint32_t e = 0; e < s->edgeCount; ++e)
+    {
+        for (uint32_t f = e + 1; f < s->edgeCount; ++f)
+        {
+            const uint32_t *p = s->edges[e].v, *q = s->edges[f].v;
+            bool isApart = p[0] != q[0] && p[0] != q[1] && p[1] != q[0] && p[1] != q[1];
+            bool isOrphan = isApart && IsOrphan(triangles, count, p, 2, q, 2);
+            assert_int_equal(HasOrphan(s, kn_ccdEdgeEdge, e, f), isOrphan);
+            orphans += isOrphan;
+        }
+    }
+    assert_int_equal(orphans, s->orphanCount);
+}
+
+static void RunShape(knCcdStep* step, const knTriangle* triangles, uint32_t count,
+                     uint32_t vertexCount)
+{
+    static knVec3 points[VERTICES];
+    knCcdStepDef def = knDefaultCcdStepDef();
+    for (uint32_t i = 0; i < vertexCount; ++i)
+    {
+        points[i] = knMakeVec3((float)i, (float)(i * i), 0.0f);
+    }
+    def.start = def.end = points;
+    def.vertexCount = vertexCount;
+    def.triangles = triangles;
+    def.triangleCount = count;
+    def.method = kn_ccdTriangles;
+    assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+    CheckOrphans(step, triangles, count);
+}
+
+static void OrphansAreThoseOfTheDefinition(void** state)
+{
+    (void)state;
+    static const knTriangle tetrahedron[4] = {{{0, 2, 1}}, {{0, 1, 3}}, {{1, 2, 3}}, {{2, 0, 3}}};
+    static const knTriangle pyramid[6] = {{{0, 1, 4}}, {{1, 2, 4}}, {{2, 3, 4}},
+                                          {{3, 0, 4}}, {{0, 2, 1}}, {{0, 3, 2}}};
+    static const knTriangle ring[6] = {{{0, 1, 3}}, {{1, 4, 3}}, {{1, 2, 4}},
+                                       {{2, 5, 4}}, {{2, 0, 5}}, {{0, 3, 5}}};
+    static const knTriangle fin[4] = {{{0, 1, 2}}, {{1, 0, 3}}, {{0, 1, 4}}, {{1, 2, 5}}};
+    knCcdStep* step;
+    assert_int_equal(knCreateCcdStep(&step, NULL), kn_success);
+    RunShape(step, tetrahedron, 4, 4);
+    RunShape(step, pyramid, 6, 5);
+    RunShape(step, ring, 6, 6);
+    RunShape(step, fin, 4, 6);
+    RunShape(step, tetrahedron, 4, 4);
+    knDestroyCcdStep(step);
+}
+
+// After each local change the set is the one of the definition.
+static void OrphansFollowChanges(void** state)
+{
+    (void)state;
+    enum
+    {
+        count = 18,
+        vertexCount = 18
+    };
+    knTriangle triangles[count];
+    knCcdStep* step;
+    assert_int_equal(knCreateCcdStep(&step, NULL), kn_success);
+    for (uint32_t i = 0, t = 0; i < 12; ++i)
+    {
+        if (i % 4 != 3)
+        {
+            triangles[t++] = (knTriangle){{i, i + 1, i + 4}};
+            triangles[t++] = (knTriangle){{i + 1, i + 5, i + 4}};
+        }
+    }
+    for (int change = 0; change < CHANGES; ++change)
+    {
+        uint32_t v = Next(vertexCount), corner = Next(3);
+        knTriangle* t = &triangles[Next(count)];
+        if (v != t->v[0] && v != t->v[1] && v != t->v[2])
+        {
+            t->v[corner] = v;
+        }
+        // the number of triangles changes too
+        RunShape(step, triangles, change % 5 == 4 ? count - 3 : count, vertexCount);
+    }
+    knDestroyCcdStep(step);
+}
+
+static size_t DifferencesWith(uint32_t sabotage, const Sheet* s, knCcdMethod method)
+{
+    knCcdStep* step;
+    assert_int_equal(knCreateCcdStep(&step, NULL), kn_success);
+    knCcdStepDef def = DefOf(s);
+    def.method = method;
+    assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+    size_t count, edgeCount;
+    const knEdge* edges = knCcdStep_Edges(step, &edgeCount);
+    count = FindAll(&def, edges, edgeCount, expected);
+    assert_int_equal(CountDifferences(step, count), 0);
+    step->sabotage = sabotage;
+    def.rebuild = true;
+    assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+    size_t differences = CountDifferences(step, count);
+    knDestroyCcdStep(step);
+    return differences;
+}
+
+// Without orphans, or culled by normals alone, contacts are lost, and this is seen.
+static void PlantedMistakesAreSeen(void** state)
+{
+    (void)state;
+    static Sheet s;
+    MakeSheet(&s, 1.0f); // crumpled, at its rim too
+    assert_true(DifferencesWith(kn_sabotageCcdOrphans, &s, kn_ccdTriangles) > 0);
+    // a spiral stair: all normals go up, and it meets itself
+    for (uint32_t i = 0; i < VERTICES; ++i)
+    {
+        float angle = 0.8f * (float)(i / SIDE), radius = 1.0f + 0.2f * (float)(i % SIDE);
+        float height = 0.02f * (float)(i / SIDE);
+        s.start[i] = knMakeVec3(radius * cosf(angle), radius * sinf(angle), height);
+        s.end[i] = knMakeVec3(radius * cosf(angle), radius * sinf(angle), 0.1f - height);
+    }
+    assert_true(DifferencesWith(kn_sabotageCcdContour, &s, kn_ccdFeatures) > 0);
+}
+
+static void WorkersAndInstructionsChangeNothing(void** state)
+{
+    (void)state;
+    static Sheet s;
+    MakeSheet(&s, 0.3f);
+    knCcdStep *step, *other;
+    knTaskPool* pool;
+    assert_int_equal(knCreateTaskPool(&pool, 3, NULL), kn_success);
+    assert_int_equal(knCreateCcdStep(&step, NULL), kn_success);
+    assert_int_equal(knCreateCcdStep(&other, NULL), kn_success);
+    knTaskHooks hooks = knTaskPool_Hooks(pool);
+    knCcdStepDef def = DefOf(&s);
+    assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+    for (int i = kn_instructionsScalar; i <= kn_instructionsSse; ++i)
+    {
+        def.tasks = &hooks;
+        def.instructions = (knInstructionSet)i;
+        if (knCcdStep_Run(other, &def) != kn_success)
+        {
+            continue; // not on this machine
+        }
+        size_t count, otherCount;
+        const knCcdContact* a = knCcdStep_Contacts(step, &count);
+        const knCcdContact* b = knCcdStep_Contacts(other, &otherCount);
+        knCcdFunnel f = knCcdStep_Funnel(step), g = knCcdStep_Funnel(other);
+        assert_int_equal(count, otherCount);
+        for (size_t k = 0; k < count; ++k)
+        {
+            assert_true(a[k].kind == b[k].kind && a[k].a == b[k].a && a[k].b == b[k].b &&
+                        a[k].time == b[k].time);
+        }
+        assert_int_equal(f.exactTests, g.exactTests);
+        assert_int_equal(f.edgeTests, g.edgeTests);
+    }
+    knDestroyCcdStep(step);
+    knDestroyCcdStep(other);
+    knDestroyTaskPool(pool);
+}
+
+// The first contact is the first of all, within what a time may be early.
+static void TheFirstIsTheFirst(void** state)
+{
+    (void)state;
+    static Sheet s;
+    MakeSheet(&s, 0.02f);
+    knCcdStep* step;
+    assert_int_equal(knCreateCcdStep(&step, NULL), kn_success);
+    knCcdStepDef def = DefOf(&s);
+    assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+    size_t count;
+    const knCcdContact* c = knCcdStep_Contacts(step, &count);
+    double first = 1.0;
+    for (size_t i = 0; i < count; ++i)
+    {
+        first = c[i].time < first ? c[i].time : first;
+    }
+    def.firstOnly = true;
+    assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+    c = knCcdStep_Contacts(step, &count);
+    assert_int_equal(count, 1);
+    assert_true(c[0].time > first - 2e-6 && c[0].time < first + 2e-6);
+    knDestroyCcdStep(step);
+}
+
+// A step whose connectivity stays makes no call to the allocator.
+static void ASteadyStepAsksForNoMemory(void** state)
+{
+    (void)state;
+    static Sheet s;
+    knMemoryTracker tracker;
+    knAllocator allocator = knTrackingAllocator(&tracker, NULL);
+    knCcdStep* step;
+    MakeSheet(&s, 0.02f);
+    assert_int_equal(knCreateCcdStep(&step, &allocator), kn_success);
+    knCcdStepDef def = DefOf(&s);
+    assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+    size_t calls = tracker.callCount;
+    for (int i = 0; i < 5; ++i)
+    {
+        s.end[i].z += 0.01f;
+        assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+    }
+    assert_int_equal(tracker.callCount, calls);
+    knDestroyCcdStep(step);
+    assert_int_equal(tracker.liveCount, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(EveryMethodFindsWhatAllPairsFind),
+        cmocka_unit_test(NoTestIsMadeTwice),
+        cmocka_unit_test(OrphansAreThoseOfTheDefinition),
+        cmocka_unit_test(OrphansFollowChanges),
+        cmocka_unit_test(PlantedMistakesAreSeen),
+        cmocka_unit_test(WorkersAndInstructionsChangeNothing),
+        cmocka_unit_test(TheFirstIsTheFirst),
+        cmocka_unit_test(ASteadyStepAsksForNoMemory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
