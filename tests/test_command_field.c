@@ -50,6 +50,21 @@ static void FieldIsNearTheTruth(void** state)
     assert_int_equal(access("brick.png", R_OK), 0);
 }
 
+// Directions near cracks, where pieces touch, and depth that grows inwards, deep inside too.
+static void DirectionsAndFallsAreCounted(void** state)
+{
+    (void)state;
+    char output[4096];
+    assert_int_equal(
+        Run("field brick.knap --json --size 240x160 -o ways.png", output, sizeof output), 0);
+    assert_true(ErrorAfter(output, "\"before\"", "\"crackSamples\": ") == 0.0);
+    assert_true(ErrorAfter(output, "\"after\"", "\"crackSamples\": ") > 1000.0);
+    assert_true(ErrorAfter(output, "\"after\"", "\"crackAngle95\": ") <= 15.0);
+    double steps = ErrorAfter(output, "\"after\"", "\"steps\": ");
+    assert_true(steps > 10000.0);
+    assert_true(ErrorAfter(output, "\"after\"", "\"falls\": ") < 0.02 * steps);
+}
+
 // A script reads the same numbers, and finds that the brick was broken.
 static void JsonTellsTheErrors(void** state)
 {
@@ -81,6 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(FieldIsNearTheTruth),
+        cmocka_unit_test(DirectionsAndFallsAreCounted),
         cmocka_unit_test(JsonTellsTheErrors),
         cmocka_unit_test(WrongCallsAreRefused),
     };

@@ -59,6 +59,7 @@ static void AskRow(const AskTask* t, int row, uint32_t piece)
             knFieldQuery_Penetration(&query, p, &contact))
         {
             samples[i].depth = -contact.distance;
+            samples[i].way = contact.normal;
             samples[i].piece = (uint16_t)piece;
         }
     }
@@ -72,7 +73,7 @@ static void AskRows(int begin, int end, int worker, void* context)
     {
         for (int i = 0; i < t->slice->columns; ++i)
         {
-            knSliceSample none = {0.0f, KN_NO_PIECE};
+            knSliceSample none = {.piece = KN_NO_PIECE};
             t->samples[(size_t)row * (size_t)t->slice->columns + (size_t)i] = none;
         }
         for (uint32_t k = 0; k < t->truth->pieceCount; ++k)
@@ -89,10 +90,106 @@ void knAskField(const knFragmentField* field, const knTruth* truth, const knSlic
     knParallelFor(tasks, slice->rows, 4, AskRows, &task);
 }
 
-knSliceErrors knCompareSlices(const knSliceSample* exact, const knSliceSample* ours, size_t count)
+// Angles of 180 degrees in tenths: percentiles without a sort.
+typedef struct Angles
+{
+    uint64_t bins[1801];
+    uint64_t count;
+} Angles;
+
+static void Angles_Add(Angles* angles, knVec3 a, knVec3 b)
+{
+    // the tangent of half the angle keeps its digits for small ones
+    double half = atan2((double)knLength(knSub(a, b)), (double)knLength(knAdd(a, b)));
+    angles->bins[(int)(2.0 * half * 1800.0 / 3.14159265358979324)] += 1;
+    angles->count += 1;
+}
+
+// The upper end of the bin that 95 of 100 are not above.
+static double Angles_Most(const Angles* angles)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < 1801; ++i)
+    {
+        sum += angles->bins[i];
+        if (angles->count > 0 && 100 * sum >= 95 * angles->count)
+        {
+            return 0.1 * (double)(i + 1);
+        }
+    }
+    return 0.0;
+}
+
+// Where the truth goes deeper from one sample to its neighbour in the same piece, by half of the
+// step at least, the field must not rise: a contact would be pushed the wrong way.
+static void CountFall(const knSlice* slice, const knSliceSample* exact[2],
+                      const knSliceSample* ours[2], knSliceErrors* errors)
+{
+    if (exact[0]->piece == KN_NO_PIECE || exact[0]->piece != exact[1]->piece ||
+        ours[0]->piece != exact[0]->piece || ours[1]->piece != exact[0]->piece)
+    {
+        return;
+    }
+    float grows = exact[1]->depth - exact[0]->depth;
+    if (fabsf(grows) < 0.5f * slice->step)
+    {
+        return;
+    }
+    float fall = grows > 0.0f ? ours[0]->depth - ours[1]->depth : ours[1]->depth - ours[0]->depth;
+    errors->steps += 1;
+    errors->falls += fall > 0.0f;
+    errors->worstFall = fmax(errors->worstFall, (double)fall);
+}
+
+static void CountFalls(const knSlice* slice, const knSliceSample* exact, const knSliceSample* ours,
+                       knSliceErrors* errors)
+{
+    size_t columns = (size_t)slice->columns;
+    for (int row = 0; row < slice->rows; ++row)
+    {
+        for (int column = 0; column < slice->columns; ++column)
+        {
+            size_t i = (size_t)row * columns + (size_t)column;
+            const size_t next[2] = {column + 1 < slice->columns ? i + 1 : i,
+                                    row + 1 < slice->rows ? i + columns : i};
+            for (int k = 0; k < 2; ++k)
+            {
+                const knSliceSample* e[2] = {&exact[i], &exact[next[k]]};
+                const knSliceSample* o[2] = {&ours[i], &ours[next[k]]};
+                CountFall(slice, e, o, errors);
+            }
+        }
+    }
+}
+
+static void CompareWays(const knSlice* slice, const knSliceSample* exact, const knSliceSample* ours,
+                        float near, knSliceErrors* errors)
+{
+    Angles all = {.count = 0}, cracks = {.count = 0};
+    size_t count = (size_t)slice->columns * (size_t)slice->rows;
+    for (size_t i = 0; i < count; ++i)
+    {
+        bool isKnown = knLengthSquared(exact[i].way) > 0.5f && knLengthSquared(ours[i].way) > 0.5f;
+        if (isKnown && exact[i].piece == ours[i].piece && exact[i].piece != KN_NO_PIECE)
+        {
+            Angles_Add(&all, exact[i].way, ours[i].way);
+            if (exact[i].atCrack && exact[i].depth <= near)
+            {
+                Angles_Add(&cracks, exact[i].way, ours[i].way);
+            }
+        }
+    }
+    errors->angle = Angles_Most(&all);
+    errors->crackAngle = Angles_Most(&cracks);
+    errors->crackCount = cracks.count;
+}
+
+knSliceErrors knCompareSlices(const knSlice* slice, const knSliceSample* exact,
+                              const knSliceSample* ours, float near)
 {
     knSliceErrors errors = {0};
     double sum = 0.0;
+    size_t count = (size_t)slice->columns * (size_t)slice->rows;
     for (size_t i = 0; i < count; ++i)
     {
         if (exact[i].piece == KN_NO_PIECE && ours[i].piece == KN_NO_PIECE)
@@ -109,5 +206,7 @@ knSliceErrors knCompareSlices(const knSliceSample* exact, const knSliceSample* o
         errors.astray += isAstray;
     }
     errors.mean = errors.count > 0 ? sum / (double)errors.count : 0.0;
+    CountFalls(slice, exact, ours, &errors);
+    CompareWays(slice, exact, ours, near, &errors);
     return errors;
 }

@@ -33,6 +33,7 @@ typedef struct knTrueTriangle
     knDVec3 center;
     knDVec3 normal; // unit; zero for a triangle without area
     double radius;
+    bool isCrack;
 } knTrueTriangle;
 
 typedef struct knTruePiece
@@ -55,7 +56,9 @@ void knDestroyTruth(knTruth* truth);
 typedef struct knSliceSample
 {
     float depth;    // m below the piece's surface; 0 outside
+    knVec3 way;     // unit, to the nearest point of the surface; zero where that is not known
     uint16_t piece; // place in the truth's list, or KN_NO_PIECE
+    bool atCrack;   // the nearest point is on a crack; of the truth alone
 } knSliceSample;
 
 // Parity of the crossings along each row: watertight, and exact but for the rounding of the
@@ -70,7 +73,7 @@ knResult knTruth_LargestAxis(const knTruth* truth, knBox bounds, const knTaskHoo
 // What the plane through the middle of the bounds meets, flat along the axis.
 knBox knTruth_SliceBox(const knTruth* truth, knBox bounds, int axis);
 
-// Distance to the nearest triangle, in double precision, of every labelled sample.
+// The way to the nearest triangle, in double precision, of every labelled sample.
 knResult knTruth_Measure(const knTruth* truth, const knSlice* slice, const knTaskHooks* tasks,
                          knSliceSample* samples);
 
@@ -84,7 +87,15 @@ typedef struct knSliceErrors
     double deepest;     // m, of the truth
     uint64_t count;     // samples that the truth or the field puts inside a piece
     uint64_t astray;    // of these, put into different pieces, or by one of them into none
+    uint64_t steps;     // from sample to neighbour on which the exact depth surely grows
+    uint64_t falls;     // of these, the field's depth falls
+    double worstFall;   // m, over one step
+    double angle;       // degrees; 95 of 100 directions are nearer to the truth
+    double crackAngle;  // the same near cracks
+    uint64_t crackCount;
 } knSliceErrors;
 
-// A sample astray counts with the whole depth: nothing is left out.
-knSliceErrors knCompareSlices(const knSliceSample* exact, const knSliceSample* ours, size_t count);
+// A sample astray counts with the whole depth: nothing is left out. Directions are near a crack
+// when it is the nearest of the surface and at most `near` away.
+knSliceErrors knCompareSlices(const knSlice* slice, const knSliceSample* exact,
+                              const knSliceSample* ours, float near);

@@ -23,7 +23,7 @@ static knTrueTriangle MakeTriangle(const knPieceSurface* surface, uint32_t index
         v[i % 2] = a < b ? a : b;
         v[i % 2 + 1] = a < b ? b : a;
     }
-    knTrueTriangle t = {.radius = 0.0};
+    knTrueTriangle t = {.isCrack = surface->sources[index].isCrack};
     for (int i = 0; i < 3; ++i)
     {
         t.v[i] = knToDouble(surface->positions[v[i]]);
@@ -197,7 +197,7 @@ static void LabelRows(int begin, int end, int worker, void* context)
     {
         for (int i = 0; i < t->slice->columns; ++i)
         {
-            knSliceSample none = {0.0f, KN_NO_PIECE};
+            knSliceSample none = {.piece = KN_NO_PIECE};
             t->samples[(size_t)row * (size_t)t->slice->columns + (size_t)i] = none;
         }
         for (uint32_t k = 0; k < t->truth->pieceCount; ++k)
@@ -279,17 +279,17 @@ knBox knTruth_SliceBox(const knTruth* truth, knBox bounds, int axis)
     return isEmpty ? bounds : box;
 }
 
-static double SegmentSquared(knDVec3 p, knDVec3 a, knDVec3 b)
+// The way from p to the segment.
+static knDVec3 WayToSegment(knDVec3 p, knDVec3 a, knDVec3 b)
 {
     knDVec3 e = knDSub(b, a), d = knDSub(p, a);
     double length = knDDot(e, e);
     double share = length > 0.0 ? fmin(1.0, fmax(0.0, knDDot(d, e) / length)) : 0.0;
-    knDVec3 r = knDSub(d, knDScale(share, e));
-    return knDDot(r, r);
+    return knDSub(knDScale(share, e), d);
 }
 
-// The plane when the foot lies in the triangle, else the nearest of its edges.
-static double TriangleDistance(knDVec3 p, const knTrueTriangle* t, double height)
+// To the plane when the foot lies in the triangle, else to the nearest of its edges.
+static knDVec3 WayToTriangle(knDVec3 p, const knTrueTriangle* t, double height)
 {
     bool isOver = knDDot(t->normal, t->normal) > 0.0;
     for (int k = 0; k < 3 && isOver; ++k)
@@ -299,25 +299,39 @@ static double TriangleDistance(knDVec3 p, const knTrueTriangle* t, double height
     }
     if (isOver)
     {
-        return height;
+        return knDScale(-height, t->normal);
     }
-    double squared = SegmentSquared(p, t->v[0], t->v[1]);
-    squared = fmin(squared, SegmentSquared(p, t->v[1], t->v[2]));
-    return sqrt(fmin(squared, SegmentSquared(p, t->v[2], t->v[0])));
+    knDVec3 best = WayToSegment(p, t->v[0], t->v[1]);
+    for (int k = 1; k < 3; ++k)
+    {
+        knDVec3 way = WayToSegment(p, t->v[k], t->v[(k + 1) % 3]);
+        best = knDDot(way, way) < knDDot(best, best) ? way : best;
+    }
+    return best;
 }
 
-// `best` is a distance that is surely not exceeded.
-static double Nearest(knDVec3 p, const knTrueTriangle* const* triangles, size_t count, double best)
+typedef struct Foot
 {
+    double distance;
+    knDVec3 way; // zero when nothing was nearer than the bound
+    bool isCrack;
+} Foot;
+
+// `bound` is a distance that is surely not exceeded.
+static Foot Nearest(knDVec3 p, const knTrueTriangle* const* triangles, size_t count, double bound)
+{
+    Foot best = {.distance = bound};
     for (size_t i = 0; i < count; ++i)
     {
         const knTrueTriangle* t = triangles[i];
-        double height = fabs(knDDot(t->normal, knDSub(p, t->v[0])));
+        double height = knDDot(t->normal, knDSub(p, t->v[0]));
         knDVec3 d = knDSub(p, t->center);
-        double reach = best + t->radius;
-        if (height < best && knDDot(d, d) < reach * reach)
+        double reach = best.distance + t->radius;
+        if (fabs(height) < best.distance && knDDot(d, d) < reach * reach)
         {
-            best = fmin(best, TriangleDistance(p, t, height));
+            knDVec3 way = WayToTriangle(p, t, height);
+            double distance = knDLength(way);
+            best = distance < best.distance ? (Foot){distance, way, t->isCrack} : best;
         }
     }
     return best;
@@ -332,7 +346,7 @@ static size_t ListNearby(const knTruePiece* piece, knDVec3 center, double half,
     {
         nearby[i] = &piece->triangles[i];
     }
-    double reach = Nearest(center, nearby, piece->triangleCount, INFINITY) + 2.0 * half;
+    double reach = Nearest(center, nearby, piece->triangleCount, INFINITY).distance + 2.0 * half;
     size_t count = 0;
     for (uint32_t i = 0; i < piece->triangleCount; ++i)
     {
@@ -384,10 +398,12 @@ static void MeasureTile(const TruthTask* t, TileRect r, uint32_t piece,
             if (sample->piece == piece)
             {
                 knDVec3 p = knToDouble(knSlice_Point(s, x, y));
-                double depth = Nearest(p, nearby, count, bound);
-                sample->depth = (float)depth;
+                Foot foot = Nearest(p, nearby, count, bound);
+                sample->depth = (float)foot.distance;
+                sample->way = knNormalize(knToFloat(foot.way));
+                sample->atCrack = foot.isCrack;
                 // a distance changes by no more than the way; the rest is for rounding
-                bound = depth + 1.01 * (double)s->step;
+                bound = foot.distance + 1.01 * (double)s->step;
             }
             else
             {
