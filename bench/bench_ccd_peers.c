@@ -67,6 +67,23 @@ static void SetMeasure(knMeasureDef* def, const State* s, const char* metric)
     def->threadTime = true;
 }
 
+#if defined(KN_BENCH_FCL)
+
+// After a measurement: both have run.
+static knResult AddPeerVerdict(knBenchRun* run, State* s)
+{
+    size_t missed;
+    knResult result = knCountPeerMissed(s->peer, &s->mesh, s->step, &missed);
+    knBenchRow row = knBenchRun_MakeRow(run, s->mesh.name, "contacts the peer misses", "");
+    row.peer = (double)missed;
+    snprintf(row.peerName, sizeof row.peerName, "FCL, AABB, refit, Newton");
+    snprintf(row.note, sizeof row.note, "of ours: no triangles of the features are among its %zu",
+             s->peerPairs);
+    return result == kn_success ? knBenchRun_AddRow(run, &row) : result;
+}
+
+#endif
+
 static knResult MeasureStep(knBenchRun* run, State* s)
 {
     knMeasureDef def = knDefaultMeasureDef(run);
@@ -87,9 +104,41 @@ static knResult MeasureStep(knBenchRun* run, State* s)
 #endif
     knResult result = knBenchRun_Measure(run, &def);
 #if defined(KN_BENCH_FCL)
+    result = result == kn_success ? AddPeerVerdict(run, s) : result;
     knDestroyCcdPeer(s->peer);
     s->peer = NULL;
 #endif
+    return result;
+}
+
+static knResult RunAlone(void* context)
+{
+    State alone = *(State*)context;
+    alone.def.tasks = NULL;
+    return RunOurs(&alone);
+}
+
+// By the clock, as two processors work.
+static knResult MeasureThreads(knBenchRun* run, State* s)
+{
+    knTaskPool* pool = NULL;
+    knResult result = knCreateTaskPool(&pool, 2, NULL);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    knTaskHooks hooks = knTaskPool_Hooks(pool);
+    State threaded = *s;
+    threaded.def.tasks = &hooks;
+    knMeasureDef def = knDefaultMeasureDef(run);
+    SetMeasure(&def, &threaded, "whole step, 2 threads");
+    def.threadTime = false;
+    def.processors = 2;
+    def.ours = RunOurs;
+    def.peer = RunAlone;
+    def.peerName = "ours, 1 thread";
+    result = knBenchRun_Measure(run, &def);
+    knDestroyTaskPool(pool);
     return result;
 }
 
@@ -249,6 +298,7 @@ static knResult RunScene(knBenchRun* run, knPeerScene scene, const char* folder,
     result = result == kn_success ? AddVerdict(run, &s, folder, frame) : result;
     result = result == kn_success ? MeasureStep(run, &s) : result;
     result = result == kn_success ? MeasureScratch(run, &s) : result;
+    result = result == kn_success ? MeasureThreads(run, &s) : result;
     result = result == kn_success ? MeasureTests(run, &s) : result;
     knDestroyCcdStep(s.step);
     knDestroyPeerMesh(&s.mesh);

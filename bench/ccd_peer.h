@@ -36,3 +36,7 @@ typedef struct knCcdVerdict
 
 knResult knJudgeContacts(const char* folder, int frame, const knCcdStep* step, uint32_t vertexCount,
                          knCcdVerdict* verdict);
+
+// Contacts of the step of which the peer has no pair of triangles that have the features.
+knResult knCountPeerMissed(const knCcdPeer* peer, const knPeerMesh* mesh, const knCcdStep* step,
+                           size_t* missed);

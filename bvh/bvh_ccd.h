@@ -46,7 +46,8 @@ typedef struct knCcdAnswer
 // A coordinate that is not finite, a negative separation or slack fail.
 KN_API knResult knRunCcdTest(const knCcdTest* test, knCcdSolver solver, knCcdAnswer* answer);
 
-// How the pairs of features are found. All give the same contacts.
+// How the pairs of features are found. All give the same contacts. A step in which a triangle is
+// not finite goes by features.
 typedef enum knCcdMethod
 {
     kn_ccdFeatures = 0, // features stand in the leaves of a tree of triangles, each in one

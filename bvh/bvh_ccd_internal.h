@@ -117,6 +117,7 @@ typedef struct knCcdLeaf
     uint32_t itemCount;
     uint32_t vertices, edges, faces; // first blocks
     uint32_t vertexBlocks, edgeBlocks, faceBlocks;
+    uint32_t loneBlocks; // the last blocks of vertices: those that stand in no triangle
 } knCcdLeaf;
 
 typedef struct knCcdFound
@@ -348,9 +349,13 @@ uint32_t knFindCcdEdge(const knCcdStep* step, uint32_t v, uint32_t w); // KN_NON
 
 // bvh_ccd_tree.c
 knResult knBuildCcdTree(knCcdStep* step);
-knResult knFillCcdLeaves(knCcdStep* step); // after the tree or the connectivity has changed
+
+// After the tree or the connectivity has changed. Not whole: the tree lacks a vertex that has lost
+// its last triangle, or is new, and must be built.
+knResult knFillCcdLeaves(knCcdStep* step, bool* isWhole);
 void knRefitCcdTree(knCcdStep* step);
 double knCcdTreeSize(const knCcdStep* step);
+bool knIsCcdBroken(const knCcdStep* step); // a face that is fitted is not finite
 
 // bvh_ccd_pair.c: elementary tests of lanes that the filter left, and of pairs by number.
 void knMeetEdgeLanes(const knCcdEdges* a, int i, const knCcdEdges* b, int k, knCcdSink* sink);

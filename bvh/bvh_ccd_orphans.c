@@ -32,18 +32,6 @@ static bool AreAdjacent(const knCcdStep* s, uint32_t a, uint32_t b)
     return knShareVertex(&s->triangles[a], &s->triangles[b]);
 }
 
-// A triangle with a coordinate that is not finite meets nothing, and can represent nothing.
-static bool IsWhole(const knCcdStep* s, uint32_t t)
-{
-    bool isWhole = true;
-    for (int k = 0; k < 3; ++k)
-    {
-        uint32_t v = s->triangles[t].v[k];
-        isWhole = isWhole && knIsFinite(s->def.start[v]) && knIsFinite(s->def.end[v]);
-    }
-    return isWhole;
-}
-
 // Algorithm 1: the face stands for itself, the vertex is represented by the first triangle around
 // it that is not adjacent to the face.
 static bool RepresentsVertex(const knCcdStep* s, uint32_t v, uint32_t of, uint32_t face)
@@ -52,7 +40,7 @@ static bool RepresentsVertex(const knCcdStep* s, uint32_t v, uint32_t of, uint32
     for (uint32_t i = 0; i < fan.count; ++i)
     {
         uint32_t t = fan.triangles[i];
-        if (!AreAdjacent(s, t, face) && (t == of || IsWhole(s, t)))
+        if (!AreAdjacent(s, t, face))
         {
             return t == of;
         }
@@ -70,10 +58,9 @@ static bool RepresentEdges(const knCcdStep* s, const uint32_t e[2], const uint32
         for (uint32_t k = 0; k < b.count; ++k)
         {
             uint32_t t = a.triangles[i], u = b.triangles[k];
-            bool isHere = t == of[low] && u == of[1 - low];
-            if (!AreAdjacent(s, t, u) && (isHere || (IsWhole(s, t) && IsWhole(s, u))))
+            if (!AreAdjacent(s, t, u))
             {
-                return isHere;
+                return t == of[low] && u == of[1 - low];
             }
         }
     }
@@ -399,11 +386,6 @@ knResult knListOrphans(knCcdStep* s)
     return kn_success;
 }
 
-static bool IsVertexFinite(const knCcdStep* s, uint32_t v)
-{
-    return knIsFinite(s->def.start[v]) && knIsFinite(s->def.end[v]);
-}
-
 void knMeetOrphans(const knCcdStep* s, uint32_t node, knCcdSink* sink)
 {
     if (s->def.method != kn_ccdTriangles || (s->sabotage & kn_sabotageCcdOrphans))
@@ -413,16 +395,7 @@ void knMeetOrphans(const knCcdStep* s, uint32_t node, knCcdSink* sink)
     for (uint32_t i = s->orphanLists[node]; i != KN_NONE; i = s->orphans[i].next)
     {
         const knCcdOrphan* o = &s->orphans[i];
-        bool isEdges = o->kind == kn_ccdEdgeEdge;
-        bool isFinite = IsVertexFinite(s, o->v[0]);
-        for (int k = 1; k < 4 && isEdges; ++k)
-        {
-            isFinite = isFinite && IsVertexFinite(s, o->v[k]);
-        }
-        if (isFinite && (isEdges || IsWhole(s, o->b)))
-        {
-            sink->funnel.orphanTests += 1;
-            knMeetByNumber(s, o->kind, o->a, o->b, sink);
-        }
+        sink->funnel.orphanTests += 1;
+        knMeetByNumber(s, o->kind, o->a, o->b, sink);
     }
 }

@@ -15,8 +15,8 @@ static void MeetFaceLeaves(const knCcdStep* s, const knCcdLeaf* v, const knCcdLe
                            knCcdSink* sink)
 {
     // where pairs of triangles make the tests, only vertices of no triangle are left
-    bool isAlone = s->def.method != kn_ccdFeatures;
-    for (uint32_t i = 0; i < v->vertexBlocks && !(isAlone && v->faceBlocks > 0); ++i)
+    bool isFeatures = s->def.method == kn_ccdFeatures;
+    for (uint32_t i = isFeatures ? 0 : v->vertexBlocks - v->loneBlocks; i < v->vertexBlocks; ++i)
     {
         for (uint32_t k = 0; k < f->faceBlocks; ++k)
         {
@@ -299,7 +299,8 @@ static knResult Traverse(knCcdStep* s)
     return result == kn_success ? Finish(s, workers, count) : result;
 }
 
-// The tree stays while the number of triangles does and its boxes have not grown too much.
+// The tree stays while the number of triangles does and its boxes have not grown too much; vertices
+// may be added.
 static knResult Update(knCcdStep* s)
 {
     bool changed = false;
@@ -309,17 +310,23 @@ static knResult Update(knCcdStep* s)
     {
         return result;
     }
-    bool isOther = changed && (triangleCount != s->triangleCount || vertexCount != s->vertexCount);
+    bool isOther = changed && (triangleCount != s->triangleCount || vertexCount > s->vertexCount);
     bool isBuilt = !s->hasTree || isOther || s->def.rebuild;
     for (bool isDone = false; !isDone && result == kn_success;)
     {
         result = isBuilt ? knBuildCcdTree(s) : kn_success;
         if (result == kn_success && (isBuilt || changed))
         {
+            bool isWhole = true;
             s->hasTree = false;
-            result = knFillCcdLeaves(s);
+            result = knFillCcdLeaves(s, &isWhole);
             s->hasTree = result == kn_success;
             s->hasContours = s->hasOrphanLists = false;
+            if (result == kn_success && !isWhole && !isBuilt)
+            {
+                isBuilt = true;
+                continue;
+            }
         }
         if (result != kn_success)
         {
@@ -330,6 +337,11 @@ static knResult Update(knCcdStep* s)
         s->builtSize = isBuilt ? size : s->builtSize;
         isDone = isBuilt || size <= GROWTH * s->builtSize;
         isBuilt = true;
+    }
+    // a triangle that is not finite represents nothing, though features of it may be finite
+    if (result == kn_success && s->def.method != kn_ccdFeatures && knIsCcdBroken(s))
+    {
+        s->def.method = kn_ccdFeatures;
     }
     if (result == kn_success && s->def.method == kn_ccdTriangles && !s->hasOrphanLists)
     {

@@ -45,15 +45,11 @@ static void SetItem(knCcdStep* s, uint32_t i, uint32_t id, const uint32_t* v, in
     }
 }
 
-// Triangles, then the vertices that stand in none.
-static knResult SetItems(knCcdStep* s)
+// In the scratch: 1 for vertices that stand in a triangle.
+static knResult FindUsedVertices(knCcdStep* s)
 {
-    size_t most = (size_t)s->triangleCount + s->vertexCount;
-    knResult result =
-        knGrow(&s->allocator, (void**)&s->items, &s->itemCapacity, most + 1, sizeof *s->items);
-    result = result == kn_success ? knGrow(&s->allocator, (void**)&s->scratch, &s->scratchCapacity,
-                                           s->vertexCount + (size_t)1, sizeof *s->scratch)
-                                  : result;
+    knResult result = knGrow(&s->allocator, (void**)&s->scratch, &s->scratchCapacity,
+                             s->vertexCount + (size_t)1, sizeof *s->scratch);
     if (result != kn_success)
     {
         return result;
@@ -62,8 +58,25 @@ static knResult SetItems(knCcdStep* s)
     for (uint32_t t = 0; t < s->triangleCount; ++t)
     {
         const uint32_t* v = s->triangles[t].v;
-        SetItem(s, t, t, v, 3);
         s->scratch[v[0]] = s->scratch[v[1]] = s->scratch[v[2]] = 1;
+    }
+    return kn_success;
+}
+
+// Triangles, then the vertices that stand in none.
+static knResult SetItems(knCcdStep* s)
+{
+    size_t most = (size_t)s->triangleCount + s->vertexCount;
+    knResult result =
+        knGrow(&s->allocator, (void**)&s->items, &s->itemCapacity, most + 1, sizeof *s->items);
+    result = result == kn_success ? FindUsedVertices(s) : result;
+    if (result != kn_success)
+    {
+        return result;
+    }
+    for (uint32_t t = 0; t < s->triangleCount; ++t)
+    {
+        SetItem(s, t, t, s->triangles[t].v, 3);
     }
     s->itemCount = s->triangleCount;
     for (uint32_t v = 0; v < s->vertexCount; ++v)
@@ -221,6 +234,23 @@ static void PutFace(knCcdStep* s, knCcdLeaf* leaf, Filling* f, uint32_t t)
     }
 }
 
+// Vertices of no triangle have blocks of their own: pairs of triangles do not find them.
+static void PutLoneVertices(knCcdStep* s, knCcdLeaf* leaf, Filling* f, uint32_t index)
+{
+    uint32_t before = leaf->vertexBlocks;
+    f->vertexCount = 0;
+    for (uint32_t i = leaf->item; i < leaf->item + leaf->itemCount; ++i)
+    {
+        uint32_t t = s->items[i].triangle;
+        // since the tree was built it may have got a triangle
+        if (t >= s->triangleCount && !s->scratch[t - s->triangleCount])
+        {
+            PutVertex(s, leaf, f, t - s->triangleCount, index);
+        }
+    }
+    leaf->loneBlocks = leaf->vertexBlocks - before;
+}
+
 static void FillLeaf(knCcdStep* s, uint32_t index, Filling* f)
 {
     knCcdLeaf* leaf = &s->leaves[index];
@@ -234,7 +264,6 @@ static void FillLeaf(knCcdStep* s, uint32_t index, Filling* f)
         uint32_t t = s->items[i].triangle;
         if (t >= s->triangleCount)
         {
-            PutVertex(s, leaf, f, t - s->triangleCount, index);
             continue;
         }
         s->triangleLeaves[t] = index;
@@ -245,12 +274,13 @@ static void FillLeaf(knCcdStep* s, uint32_t index, Filling* f)
             PutEdge(s, leaf, f, s->triangleEdges[3 * (size_t)t + (size_t)c], index);
         }
     }
+    PutLoneVertices(s, leaf, f, index);
 }
 
 static knResult ReserveBlocks(knCcdStep* s)
 {
-    // a leaf leaves at most one block of each kind half empty
-    size_t vertices = s->vertexCount / KN_LANES + (size_t)s->leafCount + 1;
+    // a leaf leaves at most one block of each kind half empty, and one of lone vertices
+    size_t vertices = s->vertexCount / KN_LANES + 2 * (size_t)s->leafCount + 1;
     size_t edges = s->edgeCount / KN_LANES + (size_t)s->leafCount + 1;
     size_t faces = s->triangleCount / KN_LANES + (size_t)s->leafCount + 1;
     knResult result = knGrow(&s->allocator, (void**)&s->vertexBlocks, &s->vertexBlockCapacity,
@@ -271,9 +301,10 @@ static knResult ReserveBlocks(knCcdStep* s)
                : result;
 }
 
-knResult knFillCcdLeaves(knCcdStep* s)
+knResult knFillCcdLeaves(knCcdStep* s, bool* isWhole)
 {
     knResult result = ReserveBlocks(s);
+    result = result == kn_success ? FindUsedVertices(s) : result;
     if (result != kn_success)
     {
         return result;
@@ -284,6 +315,11 @@ knResult knFillCcdLeaves(knCcdStep* s)
     for (uint32_t i = 0; i < s->leafCount; ++i)
     {
         FillLeaf(s, i, &f);
+    }
+    *isWhole = true;
+    for (uint32_t v = 0; v < s->vertexCount; ++v)
+    {
+        *isWhole = *isWhole && s->owners[v] != KN_NONE;
     }
     return kn_success;
 }
@@ -398,4 +434,15 @@ double knCcdTreeSize(const knCcdStep* s)
         }
     }
     return sum;
+}
+
+bool knIsCcdBroken(const knCcdStep* s)
+{
+    bool isBroken = false;
+    for (uint32_t i = 0; i < s->faceBlockCount && !isBroken; ++i)
+    {
+        const knCcdHead* head = &s->faceBlocks[i].head;
+        isBroken = head->lanes != (1u << head->count) - 1;
+    }
+    return isBroken;
 }

@@ -26,7 +26,8 @@ typedef struct Options
     const char* statsPath;
     const char* featuresPath;
     bool isContinuous; // between frames
-    double separation;
+    knCcdStepDef step;
+    const char* method; // words, for one way or the other
     char** frames;
     int frameCount;
 } Options;
@@ -72,9 +73,15 @@ static void PrintHelp(void)
         "  --stats FILE   write counts and times as JSON\n"
         "  --threads N    workers (default 1)\n"
         "  --ccd          find the features that touch between each frame and the next, which\n"
-        "                 move on straight lines: 'ee i j time', 'vf v f time', where vertices "
-        "are\n"
-        "                 numbered first, then edges by (higher, lower) vertex, then faces\n"
+        "                 move on straight lines, with the faces of the latter; frames must have\n"
+        "                 as many vertices. A line is 'ee i j time' or 'vf v f time', where\n"
+        "                 vertices are numbered first, then edges by (higher, lower) vertex, then\n"
+        "                 faces; time goes from 0 to 1, and there is no contact before it. Words\n"
+        "                 of --method are then features (default), triangles (pairs with "
+        "orphans),\n"
+        "                 everytest (all tests of all pairs); cull (default), nocull, cones, or\n"
+        "                 boundary, dualcones, conesonly, which may miss; conservative (default),\n"
+        "                 or cubic, filtered, which may miss; refit, rebuild; scalar, sse, avx2\n"
         "  --features FILE  write these there; with more than one step, to FILE.0, FILE.1, ...\n"
         "  --separation D   with --ccd: a distance of at most D is a contact (default 0)\n"
         "  --help         this text\n\n"
@@ -126,15 +133,19 @@ static bool TakeWord(Options* o, const char* word)
     return false;
 }
 
-static bool TakeMethod(Options* o, const char* text)
+static bool TakeMethod(Options* o)
 {
     bool good = true;
-    while (*text && good)
+    for (const char* text = o->method; *text && good;)
     {
         size_t length = strcspn(text, "-,");
         char word[32] = "";
         memcpy(word, text, length < sizeof word ? length : sizeof word - 1);
-        good = TakeWord(o, word);
+        good = o->isContinuous ? knTakeCcdWord(&o->step, word) : TakeWord(o, word);
+        if (!good && o->isContinuous)
+        {
+            knUsageError("selfcollide", "'%s' is no word of --method with --ccd", word);
+        }
         text += length + (text[length] != 0);
     }
     return good;
@@ -146,7 +157,8 @@ static bool TakeOption(Options* o, int option)
     switch (option)
     {
     case 'm':
-        return TakeMethod(o, optarg);
+        o->method = optarg;
+        return true;
     case 'a':
         o->skipAdjacent = true;
         return true;
@@ -164,7 +176,7 @@ static bool TakeOption(Options* o, int option)
         o->isContinuous = true;
         return true;
     case 'd':
-        return knParseNumber("selfcollide", "--separation", optarg, 0.0, 1e30, &o->separation);
+        return knParseNumber("selfcollide", "--separation", optarg, 0.0, 1e30, &o->step.separation);
     case 't':
         if (!knParseNumber("selfcollide", "--threads", optarg, 1, KN_MAX_WORKERS, &threads))
         {
@@ -468,8 +480,11 @@ int knCommandSelfcollide(int argc, char** argv)
         {"threads", required_argument, NULL, 't'},  {"ccd", no_argument, NULL, 'c'},
         {"features", required_argument, NULL, 'f'}, {"separation", required_argument, NULL, 'd'},
         {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
-    Options o = {
-        .scene = knDefaultBvhSceneDef(), .hierarchy = knDefaultHierarchyDef(), .threads = 1};
+    Options o = {.scene = knDefaultBvhSceneDef(),
+                 .hierarchy = knDefaultHierarchyDef(),
+                 .step = knDefaultCcdStepDef(),
+                 .method = "",
+                 .threads = 1};
     for (int option; (option = getopt_long(argc, argv, "", longOptions, NULL)) != -1;)
     {
         if (option == 'h')
@@ -486,14 +501,13 @@ int knCommandSelfcollide(int argc, char** argv)
     {
         return knUsageError("selfcollide", "at least one frame is needed");
     }
-    if (o.isContinuous && o.usesHierarchy)
+    if (!TakeMethod(&o))
     {
-        return knUsageError("selfcollide",
-                            "--ccd has a structure of its own; leave out balanced, lazy, swiper");
+        return kn_exitUsage;
     }
     o.frames = argv + optind;
     o.frameCount = argc - optind;
-    return o.isContinuous
-               ? knRunCcdFrames(o.frames, o.frameCount, o.separation, o.featuresPath, o.statsPath)
-               : RunJob(&o);
+    const knCcdFrames steps = {o.step,    o.frames,       o.frameCount,
+                               o.threads, o.featuresPath, o.statsPath};
+    return o.isContinuous ? knRunCcdFrames(&steps) : RunJob(&o);
 }

@@ -6,18 +6,57 @@
 #include "command.h"
 #include "file.h"
 #include "frame.h"
-#include "knap/bvh_ccd.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 typedef struct Steps
 {
-    int frameCount;
-    double separation;
-    const char* featuresPath;
+    const knCcdFrames* job;
+    knCcdStep* step; // kept from frame to frame
+    knTaskPool* pool;
     knJson json; // of the statistics
 } Steps;
+
+bool knTakeCcdWord(knCcdStepDef* def, const char* word)
+{
+    static const struct
+    {
+        const char* name;
+        int field, value; // method, culling, solver, instructions, rebuild
+    } words[] = {{"features", 0, kn_ccdFeatures},
+                 {"triangles", 0, kn_ccdTriangles},
+                 {"everytest", 0, kn_ccdEveryTest},
+                 {"cull", 1, kn_ccdCullExact},
+                 {"nocull", 1, kn_ccdCullNone},
+                 {"cones", 1, kn_ccdCullCones},
+                 {"conesonly", 1, kn_ccdCullConesOnly},
+                 {"boundary", 1, kn_ccdCullBoundary},
+                 {"dualcones", 1, kn_ccdCullDualCones},
+                 {"conservative", 2, kn_ccdConservative},
+                 {"cubic", 2, kn_ccdCubic},
+                 {"filtered", 2, kn_ccdFiltered},
+                 {"scalar", 3, kn_instructionsScalar},
+                 {"sse", 3, kn_instructionsSse},
+                 {"avx2", 3, kn_instructionsAvx2},
+                 {"refit", 4, false},
+                 {"rebuild", 4, true}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+    {
+        if (strcmp(word, words[i].name) == 0)
+        {
+            int field = words[i].field, value = words[i].value;
+            def->method = field == 0 ? (knCcdMethod)value : def->method;
+            def->culling = field == 1 ? (knCcdCulling)value : def->culling;
+            def->solver = field == 2 ? (knCcdSolver)value : def->solver;
+            def->instructions = field == 3 ? (knInstructionSet)value : def->instructions;
+            def->rebuild = field == 4 ? value != 0 : def->rebuild;
+            return true;
+        }
+    }
+    return false;
+}
 
 static double NowMs(void)
 {
@@ -43,13 +82,14 @@ static void PrintContacts(FILE* out, const knCcdStep* step, size_t vertexCount)
 
 static int WriteContacts(const Steps* steps, const knCcdStep* step, size_t vertexCount, int index)
 {
-    if (!steps->featuresPath)
+    if (!steps->job->featuresPath)
     {
         PrintContacts(stdout, step, vertexCount);
         return kn_exitOk;
     }
     char path[4096];
-    snprintf(path, sizeof path, steps->frameCount > 2 ? "%s.%d" : "%s", steps->featuresPath, index);
+    snprintf(path, sizeof path, steps->job->frameCount > 2 ? "%s.%d" : "%s",
+             steps->job->featuresPath, index);
     char* text = NULL;
     size_t size = 0;
     FILE* out = open_memstream(&text, &size);
@@ -86,6 +126,9 @@ static void JsonStep(knJson* json, const knCcdStep* step, const char* path, doub
     knJson_Count(json, "node_tests", f.nodeTests);
     knJson_Count(json, "edge_tests", f.edgeTests);
     knJson_Count(json, "face_tests", f.faceTests);
+    knJson_Count(json, "exact_tests", f.exactTests);
+    knJson_Count(json, "orphan_tests", f.orphanTests);
+    knJson_Count(json, "culled_nodes", f.culledNodes);
     knJson_Count(json, "steps", f.steps);
     knJson_Count(json, "capped_tests", f.cappedTests);
     knJson_Number(json, "ccd_ms", ms);
@@ -103,30 +146,30 @@ static int RunStep(Steps* steps, const knFrame* from, const knFrame* to, const c
                 knFileName(path), to->positionCount, from->positionCount);
         return kn_exitUnreadable;
     }
-    knCcdStepDef def = knDefaultCcdStepDef();
+    knTaskHooks hooks = knTaskPool_Hooks(steps->pool);
+    knCcdStepDef def = steps->job->def;
     def.start = from->positions;
     def.end = to->positions;
     def.vertexCount = (uint32_t)to->positionCount;
     def.triangles = to->triangles;
     def.triangleCount = (uint32_t)to->triangleCount;
-    def.separation = steps->separation;
-    knCcdStep* step = NULL;
+    def.tasks = steps->job->threads > 1 ? &hooks : NULL;
     double begin = NowMs();
-    if (knCreateCcdStep(&step, NULL) != kn_success || knCcdStep_Run(step, &def) != kn_success)
+    knResult result = knCcdStep_Run(steps->step, &def);
+    if (result != kn_success)
     {
-        return knReportFailure(kn_exitInternal);
+        return knReportFailure(result == kn_errorArgument ? kn_exitUsage : kn_exitInternal);
     }
-    JsonStep(&steps->json, step, path, NowMs() - begin);
-    int code = WriteContacts(steps, step, to->positionCount, index);
-    knDestroyCcdStep(step);
-    return code;
+    JsonStep(&steps->json, steps->step, path, NowMs() - begin);
+    return WriteContacts(steps, steps->step, to->positionCount, index);
 }
 
-static int RunFrames(Steps* steps, char** frames)
+static int RunFrames(Steps* steps)
 {
+    char** frames = steps->job->frames;
     knFrame from = {0}, to = {0};
     int code = kn_exitOk;
-    for (int i = 0; i < steps->frameCount && code == kn_exitOk; ++i)
+    for (int i = 0; i < steps->job->frameCount && code == kn_exitOk; ++i)
     {
         if (knReadFrame(&to, frames[i], NULL) != kn_success)
         {
@@ -147,10 +190,21 @@ static int RunFrames(Steps* steps, char** frames)
     return code;
 }
 
-int knRunCcdFrames(char** frames, int frameCount, double separation, const char* featuresPath,
-                   const char* statsPath)
+// The step and its workers live as long as the frames go on.
+static int RunSteps(Steps* steps)
 {
-    if (frameCount < 2)
+    int code = knCreateCcdStep(&steps->step, NULL) == kn_success &&
+                       knCreateTaskPool(&steps->pool, steps->job->threads, NULL) == kn_success
+                   ? RunFrames(steps)
+                   : knReportFailure(kn_exitInternal);
+    knDestroyCcdStep(steps->step);
+    knDestroyTaskPool(steps->pool);
+    return code;
+}
+
+int knRunCcdFrames(const knCcdFrames* job)
+{
+    if (job->frameCount < 2)
     {
         return knUsageError("selfcollide", "--ccd needs two frames at least");
     }
@@ -162,14 +216,15 @@ int knRunCcdFrames(char** frames, int frameCount, double separation, const char*
         knFail(kn_errorMemory, "no memory for the statistics");
         return knReportFailure(kn_exitInternal);
     }
-    Steps steps = {frameCount, separation, featuresPath, knMakeJson(out)};
+    Steps steps = {.job = job, .json = knMakeJson(out)};
     knJson_BeginObject(&steps.json, NULL);
     knJson_BeginArray(&steps.json, "steps");
-    int code = RunFrames(&steps, frames);
+    int code = RunSteps(&steps);
     knJson_EndArray(&steps.json);
     knJson_EndObject(&steps.json);
     fclose(out);
-    if (code == kn_exitOk && statsPath && knWriteFile(statsPath, text, size) != kn_success)
+    if (code == kn_exitOk && job->statsPath &&
+        knWriteFile(job->statsPath, text, size) != kn_success)
     {
         code = knReportFailure(kn_exitUnwritable);
     }
