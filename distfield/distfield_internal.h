@@ -382,11 +382,18 @@ typedef enum knHitKind
     kn_hitAny      // any of those
 } knHitKind;
 
-// Whether a ball around a point of the tetrahedron stays within it; distfield_outside.c.
-bool knTetHoldsBall(const knTetMesh* mesh, uint32_t tet, knVec3 p, double radius);
+#define KN_BALL_BEYOND 16u
+
+// The faces of the tetrahedron, as bits, beyond whose planes the ball reaches, and perhaps more;
+// KN_BALL_BEYOND when the ball is surely outside of one. distfield_locate.c.
+uint32_t knTetBallFaces(const knTetMesh* mesh, uint32_t tet, knVec3 p, float radius);
 
 // A face of the fragment within sqrt(hit->distance2). distfield_outside.c.
 bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit);
+
+// The same for a point of a tetrahedron: from there outwards as far as the ball reaches, which is
+// mostly not far. Not for kn_hitAny.
+bool knHitAround(knFieldQuery* query, uint32_t tet, knVec3 p, knHitKind kind, knFaceHit* hit);
 
 // Unit direction from the piece's inside at p to the face; out of the face when p lies on it.
 knVec3 knWayOut(knVec3 p, const knFaceHit* hit);

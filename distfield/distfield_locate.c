@@ -126,6 +126,40 @@ static Side QuickSide(const knTetMesh* mesh, uint32_t tet, knVec3 p, uint32_t* f
     return inside == 15 ? INSIDE : outside != 0 ? OUTSIDE : UNKNOWN;
 }
 
+uint32_t knTetBallFaces(const knTetMesh* mesh, uint32_t tet, knVec3 p, float radius)
+{
+    F4 q[3], u[3], v[3], w[3];
+    LoadCorners(mesh, tet, p, q);
+    for (int a = 0; a < 3; ++a)
+    {
+        u[a] = simde_mm_shuffle_ps(q[a], q[a], SIMDE_MM_SHUFFLE(2, 3, 0, 1));
+        v[a] = simde_mm_shuffle_ps(q[a], q[a], SIMDE_MM_SHUFFLE(0, 0, 2, 2));
+        w[a] = simde_mm_shuffle_ps(q[a], q[a], SIMDE_MM_SHUFFLE(1, 1, 3, 3));
+        v[a] = simde_mm_sub_ps(v[a], u[a]);
+        w[a] = simde_mm_sub_ps(w[a], u[a]);
+    }
+    F4 zero = simde_mm_setzero_ps(), height = zero, size = zero, normal2 = zero, terms2 = zero;
+    for (int a = 0; a < 3; ++a)
+    {
+        int b = a < 2 ? a + 1 : 0, c = a > 0 ? a - 1 : 2;
+        F4 left = Mul(v[b], w[c]), right = Mul(v[c], w[b]);
+        F4 normal = simde_mm_sub_ps(left, right), terms = simde_mm_add_ps(Abs(left), Abs(right));
+        height = simde_mm_add_ps(height, Mul(u[a], normal));
+        size = simde_mm_add_ps(size, Mul(Abs(u[a]), terms));
+        normal2 = simde_mm_add_ps(normal2, Mul(normal, normal));
+        terms2 = simde_mm_add_ps(terms2, Mul(terms, terms));
+    }
+    height = simde_mm_xor_ps(height, simde_mm_setr_ps(0.0f, -0.0f, 0.0f, -0.0f));
+    // heights times the length of the normals; twice what rounding can add to either
+    F4 ulp = simde_mm_set1_ps(32.0f * 0x1p-24f);
+    F4 length = simde_mm_add_ps(simde_mm_sqrt_ps(normal2), Mul(ulp, simde_mm_sqrt_ps(terms2)));
+    F4 limit = simde_mm_add_ps(Mul(simde_mm_set1_ps(radius), length), Mul(ulp, size));
+    limit = simde_mm_max_ps(limit, simde_mm_set1_ps(1e-32f));
+    int within = simde_mm_movemask_ps(simde_mm_cmpgt_ps(height, limit));
+    int beyond = simde_mm_movemask_ps(simde_mm_cmplt_ps(simde_mm_add_ps(height, limit), zero));
+    return beyond != 0 ? KN_BALL_BEYOND : (uint32_t)(within ^ 15);
+}
+
 // As far as double precision can tell. INSIDE sets the point.
 static Side SideOf(const knTetMesh* mesh, uint32_t tet, knVec3 p, knTetPoint* point, uint32_t* face)
 {

@@ -1,24 +1,7 @@
 // SPDX-License-Identifier: Zlib
 #include "distfield/distfield_internal.h"
 
-bool knTetHoldsBall(const knTetMesh* mesh, uint32_t tet, knVec3 p, double radius)
-{
-    const uint32_t* v = mesh->tets[tet].v;
-    double limit = radius * 1.00001;
-    for (int i = 0; i < 4; ++i)
-    {
-        const uint8_t* c = knTetFaceCorners[i];
-        knDVec3 a = knToDouble(mesh->nodes[v[c[0]]]);
-        knDVec3 n = knDCross(knDSub(knToDouble(mesh->nodes[v[c[1]]]), a),
-                             knDSub(knToDouble(mesh->nodes[v[c[2]]]), a));
-        double height = knDDot(n, knDSub(a, knToDouble(p)));
-        if (!(height > 0.0 && height * height > limit * limit * knDDot(n, n)))
-        {
-            return false;
-        }
-    }
-    return true;
-}
+#define MAX_SPREAD 32 // tetrahedra; beyond these the k-d tree is faster
 
 // A cell of the k-d tree on the stack, with what is known of its distance along each axis.
 typedef struct Visit
@@ -90,25 +73,29 @@ static int FacesIn(const Search* search, uint32_t reference, uint8_t* mask)
     return *mask == 0 ? 0 : (surface ? kn_originalFaces : 0) | (near ? kn_crackFaces : 0);
 }
 
-static bool HitLeaf(Search* search, knKdNode leaf)
+static bool HitReference(Search* search, uint32_t reference)
 {
     const knFragmentField* field = search->query->field;
-    const uint32_t* references = field->locator.references + leaf.value;
+    uint32_t tet = reference & ~KN_AT_SURFACE;
+    uint8_t mask;
+    int faces = FacesIn(search, reference, &mask);
+    if (faces == 0 || !((double)TetGap2(field->mesh, tet, search->p) < search->hit->distance2))
+    {
+        return false;
+    }
+    search->query->counters.facesMeasured += 1;
+    bool found = knHitPart(field, tet, mask, knToDouble(search->p), faces, search->hit);
+    search->reach = found ? knPlaneReach(field, search->hit) : search->reach;
+    return found;
+}
+
+static bool HitLeaf(Search* search, knKdNode leaf)
+{
+    const uint32_t* references = search->query->field->locator.references + leaf.value;
     bool found = false;
     for (uint32_t i = 0; i < leaf.link >> 2 && !(search->kind == kn_hitAny && found); ++i)
     {
-        uint32_t tet = references[i] & ~KN_AT_SURFACE;
-        uint8_t mask;
-        int faces = FacesIn(search, references[i], &mask);
-        if (faces != 0 && (double)TetGap2(field->mesh, tet, search->p) < search->hit->distance2)
-        {
-            search->query->counters.facesMeasured += 1;
-            if (knHitPart(field, tet, mask, knToDouble(search->p), faces, search->hit))
-            {
-                found = true;
-                search->reach = knPlaneReach(field, search->hit);
-            }
-        }
+        found = HitReference(search, references[i]) || found;
     }
     return found;
 }
@@ -157,22 +144,66 @@ bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit
     return found;
 }
 
-// The nearest face within the margin. Where the ball stays within the tetrahedron that holds p, no
-// other can have one.
-static bool HitAround(knFieldQuery* query, const knTetPoint* point, knVec3 p, knFaceHit* hit)
+// The tetrahedra that a ball touches, from the one that holds its middle.
+typedef struct Spread
+{
+    uint32_t tets[MAX_SPREAD];
+    uint32_t count;
+} Spread;
+
+// False at the surface of the object, where the ball may leave it and enter it again, and when
+// there are too many.
+static bool AddNeighbors(Spread* spread, const knTetMesh* mesh, uint32_t tet, uint32_t faces)
+{
+    for (uint32_t i = 0; i < 4; ++i)
+    {
+        if (!(faces >> i & 1))
+        {
+            continue;
+        }
+        uint32_t k = 0, other = mesh->neighbors[tet].t[i];
+        while (k < spread->count && spread->tets[k] != other)
+        {
+            ++k;
+        }
+        if (other == KN_NONE || k == MAX_SPREAD)
+        {
+            return false;
+        }
+        spread->tets[k] = other;
+        spread->count += k == spread->count;
+    }
+    return true;
+}
+
+bool knHitAround(knFieldQuery* query, uint32_t tet, knVec3 p, knHitKind kind, knFaceHit* hit)
 {
     const knFragmentField* field = query->field;
-    bool found = false;
-    if (point->tet != KN_NONE)
+    Search search = {.query = query, .hit = hit, .p = p, .kind = kind};
+    search.reach = knPlaneReach(field, hit);
+    Spread spread;
+    spread.tets[0] = tet;
+    spread.count = 1;
+    bool found = false, isWhole = true;
+    for (uint32_t i = 0; isWhole && i < spread.count; ++i)
     {
-        found = field->cuts->tetCuts[point->tet] != KN_NONE &&
-                knHitTet(field, point->tet, query->fragment, knToDouble(p), true, hit);
-        if (knTetHoldsBall(field->mesh, point->tet, p, sqrt(hit->distance2)))
+        // a straight way from the middle to any point of the ball goes through faces it touches
+        float radius = (float)sqrt(hit->distance2) * 1.00001f + field->grid.slack;
+        uint32_t faces = knTetBallFaces(field->mesh, spread.tets[i], p, radius);
+        if (faces != KN_BALL_BEYOND)
         {
-            return found;
+            found = HitReference(&search, spread.tets[i]) || found;
+            isWhole = AddNeighbors(&spread, field->mesh, spread.tets[i], faces);
         }
     }
-    return knHitFragment(query, p, kn_hitSurface, hit) || found;
+    return isWhole ? found : knHitFragment(query, p, kind, hit) || found;
+}
+
+// The nearest face within the margin.
+static bool HitWithin(knFieldQuery* query, const knTetPoint* point, knVec3 p, knFaceHit* hit)
+{
+    return point->tet != KN_NONE ? knHitAround(query, point->tet, p, kn_hitSurface, hit)
+                                 : knHitFragment(query, p, kn_hitSurface, hit);
 }
 
 bool knQueryDistance(knFieldQuery* query, const knFragmentRecord* record, knVec3 p,
@@ -189,7 +220,7 @@ bool knQueryDistance(knFieldQuery* query, const knFragmentRecord* record, knVec3
         return false;
     }
     knFaceHit hit = {.distance2 = (double)margin * (double)margin};
-    if (!HitAround(query, point, p, &hit))
+    if (!HitWithin(query, point, p, &hit))
     {
         return false;
     }

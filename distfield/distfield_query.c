@@ -153,13 +153,13 @@ static bool CrackInCutTet(knFieldQuery* query, uint32_t tet, knVec3 p, float lea
     bool found = knHitTet(field, tet, query->fragment, q, false, hit);
     double exact = (double)field->def.exactDepth;
     double nearest = sqrt(hit->distance2);
-    if (nearest <= (double)least || knTetHoldsBall(field->mesh, tet, p, nearest))
+    if (nearest <= (double)least)
     {
         return found;
     }
     if (hit->distance2 <= exact * exact)
     {
-        return knHitFragment(query, p, kn_hitCracks, hit) || found;
+        return knHitAround(query, tet, p, kn_hitCracks, hit) || found;
     }
     for (int i = 0; i < 4; ++i)
     {
@@ -229,7 +229,7 @@ static void CrackInWholeTet(knFieldQuery* query, const knTetPoint* point, knVec3
         double reach = (double)upper * 1.00001;
         knFaceHit hit = {.distance2 = reach * reach};
         bool found = HitSources(query, point->tet, p, &hit);
-        if (knHitFragment(query, p, kn_hitCracks, &hit) || found)
+        if (knHitAround(query, point->tet, p, kn_hitCracks, &hit) || found)
         {
             *contact = (knFieldContact){-(float)sqrt(hit.distance2), knWayOut(p, &hit),
                                         kn_sourceCrackFace};
