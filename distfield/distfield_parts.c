@@ -111,6 +111,20 @@ void knKeepParts(knFragmentField* field, const knFractureDelta* delta)
     }
 }
 
+// The parts whose crack faces are kept. Later planes only part these further, so each keeps its
+// place.
+static size_t CountKept(const knTetCut* cut)
+{
+    uint8_t masks[KN_MAX_TET_PLANES + 1];
+    int count = cut->planeCount > 1 ? ListParts(cut, masks) : 0;
+    size_t kept = 0;
+    for (int i = 0; i < count; ++i)
+    {
+        kept += !IsSimple(cut, masks[i]);
+    }
+    return kept;
+}
+
 knResult knReserveParts(knFragmentField* field)
 {
     const knCutStore* cuts = field->cuts;
@@ -123,8 +137,7 @@ knResult knReserveParts(knFragmentField* field)
     }
     for (uint32_t i = 0; i < cuts->cutCount; ++i)
     {
-        uint32_t planes = cuts->cuts[i].planeCount;
-        wanted += planes > 1 ? planes + 1 : 0;
+        wanted += CountKept(&cuts->cuts[i]);
     }
     return result == kn_success ? knGrow(&field->allocator, (void**)&field->cracks,
                                          &field->crackCapacity, wanted, sizeof(knPartCracks))
