@@ -47,6 +47,26 @@ static double ShapeRadius(const knShape* shape)
     return (double)knLength(knMax(box.upper, knNeg(box.lower)));
 }
 
+// Once there is a touch, another that is earlier by no more than this changes nothing.
+static double Slack(const knSweep* s)
+{
+    return s->triangleA == KN_NONE ? 0.0 : s->slack;
+}
+
+static double SlackTime(const knSweep* s)
+{
+    return Slack(s) / (s->speed + s->slack);
+}
+
+double knSweep_Speed(const knSweep* s)
+{
+    float turnB = knLength(s->motionB.turn);
+    double radiusB = s->b ? (double)s->b->radius : 0.0;
+    radiusB = s->shape && turnB > 0.0f ? ShapeRadius(s->shape) : radiusB;
+    return (double)knLength(s->move) + (double)knLength(s->motionA.turn) * (double)s->a->radius +
+           (double)turnB * radiusB;
+}
+
 static Pair MakePair(knSweep* s, uint32_t triangleA, const knVec3* corners)
 {
     Pair pair = {.sweep = s, .b = corners};
@@ -171,7 +191,7 @@ static bool IsPairLater(const Pair* pair, double growth)
         knGap along = {.normal = knToDouble(s->guesses[i])};
         double room = Separation(s->guesses[i], a, b);
         double speed = SpeedAlong(pair, &along, a, b, s->motionA.start, s->motionB.start);
-        if (room > 0.0 && TimeToUse(room + 0.5 * s->tolerance, speed, growth) >= s->best)
+        if (room > 0.0 && TimeToUse(room + Slack(s), speed, growth) >= s->best)
         {
             return true;
         }
@@ -319,7 +339,7 @@ static bool IsLater(const knSweep* s, const knMeshNode* a, const knMeshNode* b, 
                   knLength(knCross(n, mb->turn)) * y.radius;
     double growth = Bend(ma->turn, (double)(knLength(x.center) + x.radius)) +
                     Bend(mb->turn, (double)(knLength(y.center) + y.radius));
-    return TimeToUse((double)room + 0.5 * s->tolerance, (double)speed, growth) >= s->best;
+    return TimeToUse((double)room + Slack(s), (double)speed, growth) >= s->best;
 }
 
 // Along a direction that parted others, for boxes.
@@ -407,13 +427,11 @@ void knSweep_RunMeshes(knSweep* s)
     Visit stack[MAX_STACK];
     int depth = 0;
     stack[depth++] = (Visit){0, 0, NodeTime(s, &s->a->nodes[0], &s->b->nodes[0])};
-    // pairs that can be earlier by less than the tolerance change nothing
-    double speed = (double)knLength(s->move) + 1e-9;
     while (depth > 0)
     {
         Visit v = stack[--depth];
         const knMeshNode *a = &s->a->nodes[v.a], *b = &s->b->nodes[v.b];
-        if (v.time >= s->best - 0.5 * s->tolerance / speed || IsParted(s, a, b, s->guesses[0]) ||
+        if (v.time >= s->best - SlackTime(s) || IsParted(s, a, b, s->guesses[0]) ||
             IsParted(s, a, b, s->guesses[1]))
         {
             continue;
@@ -460,13 +478,12 @@ void knSweep_RunShape(knSweep* s)
 {
     Visit stack[KN_TREE_STACK];
     int depth = 0;
-    double speed = (double)knLength(s->move) + 1e-9;
     stack[depth++] = (Visit){0, 0, ShapeTime(s, &s->a->nodes[0])};
     while (depth > 0)
     {
         Visit v = stack[--depth];
         const knMeshNode* node = &s->a->nodes[v.a];
-        if (v.time >= s->best - 0.5 * s->tolerance / speed)
+        if (v.time >= s->best - SlackTime(s))
         {
             continue;
         }

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Zlib
 #include "cast_sweep_internal.h"
 
-#define TOLERANCE   1e-3   // of the smaller radius: nearer than that is a touch
-#define MAX_SLIDES  4      // contacts looked for one behind the other
-#define SAME_NORMAL 0.999f // cosine; what slides into the same plane again is known
-#define FAST_SHARE  0.5f   // of the thinnest side
+#define TOLERANCE    1e-3   // of the smaller radius: nearer than that is a touch
+#define MAX_SLIDES   4      // contacts looked for one behind the other
+#define SAME_NORMAL  0.999f // cosine; what slides into the same plane again is known
+#define FAST_SHARE   0.5f   // of the thinnest side
+#define SLACK_SHARE  0.02   // of the thinnest side: what an earlier touch may go deep
+#define PART_TURN    0.1f   // radians of a part of a way
+#define MAX_PARTS    16.0f
+#define PART_OVERLAP 0.01 // of a part
 
 static bool IsFiniteMotion(const knMotion* m)
 {
     return m && knIsFiniteTransform(m->start) && knIsFinite(m->move) && knIsFinite(m->turn);
+}
+
+static float ThinSide(const knPieceMesh* mesh)
+{
+    knVec3 e = knBox_Extent(mesh->nodes[0].box);
+    return fminf(e.x, fminf(e.y, e.z));
 }
 
 bool knMotion_IsFast(const knMotion* motion, const knPieceMesh* mesh)
@@ -17,9 +27,8 @@ bool knMotion_IsFast(const knMotion* motion, const knPieceMesh* mesh)
     {
         return false;
     }
-    knVec3 e = knBox_Extent(mesh->nodes[0].box);
-    float thin = fminf(e.x, fminf(e.y, e.z));
-    return knLength(motion->move) + knLength(motion->turn) * mesh->radius > FAST_SHARE * thin;
+    return knLength(motion->move) + knLength(motion->turn) * mesh->radius >
+           FAST_SHARE * ThinSide(mesh);
 }
 
 knBox knMotion_Box(const knMotion* motion, const knPieceMesh* mesh)
@@ -76,13 +85,37 @@ static void MakeContacts(const knSweep* s, knVec3 origin, knSweepContact out[2])
 
 typedef void RunFcn(knSweep* sweep, const void* context);
 
+// A part of a way, from time k / n on.
+static knMotion PartOf(const knMotion* m, int k, int n)
+{
+    float share = 1.0f / (float)n;
+    knTransform start = k == 0 ? m->start : knMotion_At(m, (float)k * share);
+    return (knMotion){start, knScale(share, m->move), knScale(share, m->turn)};
+}
+
+// What bounds a turning body grows with the square of its turn: part by part, and no further than
+// the first touch, is far less work than the whole at once.
 static void RunOnce(knSweep* s, RunFcn* run, const void* context)
 {
-    s->best = 1.0 + 1e-9;
+    knMotion a = s->motionA, b = s->motionB;
+    float turn = fmaxf(knLength(a.turn), knLength(b.turn));
+    int parts = (int)fminf(1.0f + turn / PART_TURN, MAX_PARTS);
     s->triangleA = KN_NONE;
     s->guesses[0] = s->guesses[1] = knMakeVec3(0.0f, 0.0f, 0.0f);
-    s->move = knSub(s->motionA.move, s->motionB.move);
-    run(s, context);
+    for (int k = 0; k < parts && s->triangleA == KN_NONE; ++k)
+    {
+        s->motionA = PartOf(&a, k, parts);
+        s->motionB = PartOf(&b, k, parts);
+        s->move = knSub(s->motionA.move, s->motionB.move);
+        s->speed = knSweep_Speed(s);
+        // what touches at the end of a part would overlap where the next begins, and be left out
+        s->best = 1.0 + (k + 1 < parts ? PART_OVERLAP : 1e-9);
+        run(s, context);
+        s->best = ((double)k + s->best) / (double)parts;
+    }
+    s->motionA = a;
+    s->motionB = b;
+    s->move = knSub(a.move, b.move);
 }
 
 // The motion that is left when the contact has taken what goes further into it.
@@ -151,6 +184,7 @@ uint32_t knSweepPair(const knPieceMesh* a, const knMotion* motionA, const knPiec
     }
     knSweep s = {.a = a, .b = b, .motionA = *motionA, .motionB = *motionB};
     s.tolerance = TOLERANCE * (double)fminf(a->radius, b->radius);
+    s.slack = fmax(s.tolerance, SLACK_SHARE * (double)fminf(ThinSide(a), ThinSide(b)));
     return Sweep(&s, RunMeshes, NULL, contacts);
 }
 
@@ -164,6 +198,7 @@ uint32_t knSweepShape(const knPieceMesh* mesh, const knMotion* motion, const knS
     }
     knSweep s = {.a = mesh, .shape = shape, .motionA = *motion, .motionB = *shapeMotion};
     s.tolerance = TOLERANCE * (double)mesh->radius;
+    s.slack = s.tolerance;
     s.rounding = (double)knShapeRounding(shape);
     s.otherId = (uint32_t)shape->kind;
     return Sweep(&s, RunShape, NULL, contacts);
@@ -202,6 +237,7 @@ uint32_t knSweepTriangles(const knPieceMesh* mesh, const knMotion* motion,
     }
     knSweep s = {.a = mesh, .motionA = *motion, .motionB = {.start = batch->transform}};
     s.tolerance = TOLERANCE * (double)mesh->radius;
+    s.slack = s.tolerance;
     s.rounding = (double)batch->margin;
     return Sweep(&s, RunTriangles, batch, contacts);
 }

@@ -15,12 +15,16 @@ typedef struct knSweep
     const knVec3* facing;      // hits from behind this normal do not count; null for all
     double rounding;           // of the shape
     double tolerance;          // m
+    double slack;              // m; touches that are earlier by no more are not looked for
+    double speed;              // m in the step, at which anything comes nearer at most
     double best;               // time of the first touch so far; above 1 for none
     uint32_t triangleA, other; // that touch: of a, and of b or the caller's
     uint32_t otherId;          // what `other` becomes
     knGap gap;
     knVec3 guesses[2]; // directions that parted others: of the best touch, of the last miss
 } knSweep;
+
+double knSweep_Speed(const knSweep* sweep);
 
 // Lowers `best` where the two touch earlier.
 void knSweep_RunMeshes(knSweep* sweep);

@@ -202,6 +202,28 @@ static void TheGapIsTheWayToThePlate(void** state)
     assert_int_equal(knSweepPair(&brick.mesh, &fly, &plate.mesh, &rest, c), 0);
 }
 
+// A body that turns on the spot: its ends move though it does not.
+static void WhatOnlyTurnsIsFound(void** state)
+{
+    (void)state;
+    const float height = 0.03f, turn = 1.2f;
+    knVec3 half = knScale(0.5f, knBox_Extent(rod.mesh.nodes[0].box));
+    float angle = 0.0f;
+    while (half.x * sinf(angle) + half.y * cosf(angle) < height - 0.005f)
+    {
+        angle += 1e-5f;
+    }
+    knMotion rest = {.start = knIdentityTransform()};
+    knMotion spin = {.start = {{0.0f, height, 0.0f}, knIdentityQuat()}, .turn = {0.0f, 0.0f, turn}};
+    knSweepContact c[KN_MAX_SWEEP_CONTACTS];
+    knShape box = knMakeBoxShape(knMakeVec3(0.15f, 0.005f, 0.15f));
+    assert_true(knSweepPair(&rod.mesh, &spin, &plate.mesh, &rest, c) >= 2);
+    ASSERT_NEAR(c[0].time, angle / turn, 0.01f);
+    ASSERT_NEAR(c[0].normal.y, 1.0f, 1e-3f);
+    assert_true(knSweepShape(&rod.mesh, &spin, &box, &rest, c) >= 2);
+    ASSERT_NEAR(c[0].time, angle / turn, 0.01f);
+}
+
 // The same plate as a shape, as triangles and as a piece gives the same first touch.
 static void ShapesAndTrianglesStopAsPiecesDo(void** state)
 {
@@ -414,6 +436,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(TheFirstTouchIsThatOfDenseSteps),
         cmocka_unit_test(TheGapIsTheWayToThePlate),
+        cmocka_unit_test(WhatOnlyTurnsIsFound),
         cmocka_unit_test(ShapesAndTrianglesStopAsPiecesDo),
         cmocka_unit_test(TheWallBehindTheFloorIsFound),
         cmocka_unit_test(FastBodiesDoNotPassAPlate),
