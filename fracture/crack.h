@@ -69,7 +69,7 @@ typedef struct knCrackReport
     double crackArea;     // m^2, one side
     uint32_t crackCount;
     uint32_t pieceCount; // that the fragment has become; 1 at first
-    uint64_t work;       // units: nodes looked at
+    uint64_t work;       // units of about 30 ns
     uint32_t tryCount;   // cracks tried, also those that came to nothing
     double cutSeconds;   // in cutting, with the mass of the pieces; 0 without a clock
     knVec3 firstSeed;    // where the first crack began
@@ -86,12 +86,24 @@ KN_API void knDestroyCracks(knCracks* cracks);
 // to is read here alone, but for strengthFactor and damage. The set must outlive the event.
 KN_API knResult knCracks_Begin(knCracks* cracks, knFragmentSet* set, const knCrackDef* def);
 
-// The piece that the next crack runs through; KN_NONE when there is none.
-KN_API uint32_t knCracks_NextFragment(knCracks* cracks);
+// A crack that was found and is not cut yet.
+typedef struct knCrackPlan
+{
+    uint32_t fragment;   // that it runs through
+    uint32_t pointCount; // of its faces, about
+    uint64_t work;       // units that cutting it takes, about
+} knCrackPlan;
 
-// Tries the next crack. `result->outcome` is kn_splitDone when a piece was split; another outcome
-// says that this one came to nothing. Call until the report says isDone. On failure nothing
-// changed.
+// Units that trying the next place takes at most; 0 when one is found already.
+KN_API uint64_t knCracks_FindWork(const knCracks* cracks);
+
+// Tries the next place. True when a crack was found: knCracks_Next cuts it, and asking again finds
+// the same. False when the place came to nothing, or the list is at its end.
+KN_API bool knCracks_Find(knCracks* cracks, knCrackPlan* plan);
+
+// Tries the next place, unless a crack is found already, and cuts. `result->outcome` is
+// kn_splitDone when a piece was split; another outcome says that this one came to nothing. Call
+// until the report says isDone. On failure nothing changed.
 KN_API knResult knCracks_Next(knCracks* cracks, knArena* arena, knSplitResult* result);
 
 KN_API const knCrackReport* knCracks_Report(const knCracks* cracks);

@@ -7,6 +7,19 @@
 #define KN_CRACK_LATTICE 4096 // 16 cells along each side
 #define KN_CRACK_PAD     4    // nodes are looked at by fours, past the last
 
+// What the work takes, in units of about 30 ns, as fitted to what knap-bench fracture cuts: for
+// each place that is tried and each cut, for each node of its piece, and each point of the new
+// faces.
+#define KN_TRY_UNITS       200
+#define KN_CUT_UNITS       1000
+#define KN_CUT_NODE_UNITS  2
+#define KN_CUT_POINT_UNITS 34
+#define KN_NODES_A_UNIT    8 // that are judged
+
+// Points of a face for each node of a layer along it as thick as a tetrahedron: what nine of ten
+// faces stay below.
+#define KN_LAYER_POINTS 3.0
+
 // Over the largest tension of the piece.
 typedef struct StressTensor
 {
@@ -46,6 +59,7 @@ typedef struct Candidate
     uint32_t node;
     float extent;     // m, from the seed to the furthest node
     double paidShare; // of its area that is to be paid for; earlier cracks have paid the rest
+    double layer;     // nodes in a layer along it as thick as the spacing at the hit
     bool isRefused;   // leaves a sliver, nothing on one side, or is too strong
     bool isClosed;    // goes round the hit
 } Candidate;
@@ -62,6 +76,7 @@ struct knCracks
     double wholeEnergy; // J; the report has the share that many cracks get of it
     double minVolume;   // m^3
     float minSpacing;   // m
+    double edge;        // m, of the mean tetrahedron: finer than that nothing can be cut
     // by node of the mesh
     StressTensor* stress; // over the largest tension, as far as it is not relieved
     float* scores;        // over strength; an upper bound while not fresh
@@ -70,6 +85,8 @@ struct knCracks
     // a heap of the nodes, the highest score first
     uint32_t* heap;
     uint32_t heapCount;
+    Candidate found; // not cut yet
+    bool hasFound;
     float* phi; // by slot of the piece at work
     // positions in the order of the set's nodes, from the first of the piece that was hit on
     uint32_t firstNode;

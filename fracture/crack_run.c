@@ -114,15 +114,20 @@ static double LargestTension(const knNodeStress* stress, uint32_t count)
     return (double)most;
 }
 
-static float ChooseSpacing(const knFragmentSet* set, const knCrackDef* def)
+// Edge of a regular tetrahedron of the mean volume.
+static double MeanEdge(const knFragmentSet* set)
+{
+    double volume = set->fragments[0].mass.volume;
+    return cbrt(8.49 * volume / (double)set->cutMesh->mesh->tetCount);
+}
+
+static float ChooseSpacing(const knFragmentSet* set, const knCrackDef* def, double edge)
 {
     if (def->minSpacing > 0.0f)
     {
         return def->minSpacing;
     }
     double volume = set->fragments[0].mass.volume;
-    // edge of a regular tetrahedron of the mean volume: finer than that nothing can be cut
-    double edge = cbrt(8.49 * volume / (double)set->cutMesh->mesh->tetCount);
     double least = fmax(0.05 * cbrt(volume), edge);
     // a tough material still has pieces to fall into
     return (float)fmax(least, fmin(4.0 * def->length, 0.2 * cbrt(volume)));
@@ -145,7 +150,7 @@ static double FillScores(knCracks* c, double largest)
         weakest = fmax(weakest, ratio);
     }
     knCrack_FillHeap(c, nodes, count);
-    c->report.work += 4 * (uint64_t)count;
+    c->report.work += 3 * (uint64_t)count;
     return weakest;
 }
 
@@ -172,7 +177,9 @@ knResult knCracks_Begin(knCracks* c, knFragmentSet* set, const knCrackDef* def)
                                           knFragmentSet_Nodes(set, def->fragment), count);
     }
     knCrack_FillNoise(c->lattice, def->seed);
-    c->minSpacing = ChooseSpacing(set, def);
+    c->edge = MeanEdge(set);
+    c->minSpacing = ChooseSpacing(set, def, c->edge);
+    c->hasFound = false;
     c->minVolume = def->minVolumeShare * set->fragments[0].mass.volume;
     double strain = def->strainEnergy * def->impulse * def->impulse;
     double lost = def->maxEnergy > 0.0 ? def->maxEnergy : HUGE_VAL;
@@ -194,6 +201,19 @@ knResult knCracks_Begin(knCracks* c, knFragmentSet* set, const knCrackDef* def)
     return kn_success;
 }
 
+static uint32_t PlannedPoints(const knCracks* c, const Candidate* k)
+{
+    double most = 4.0 * c->set->fragments[k->fragment].nodeCount;
+    double points = KN_LAYER_POINTS * k->layer * c->edge / (double)c->minSpacing;
+    return (uint32_t)fmin(points, most) + 1;
+}
+
+static uint64_t CutUnits(uint32_t nodes, uint32_t points)
+{
+    return KN_CUT_UNITS + KN_CUT_NODE_UNITS * (uint64_t)nodes +
+           KN_CUT_POINT_UNITS * (uint64_t)points;
+}
+
 static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
                                knSplitResult* result)
 {
@@ -202,6 +222,7 @@ static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
         c->report.crackCount > 0 ? c->report.energy - c->report.spentEnergy : c->wholeEnergy;
     double cost = c->def.fractureEnergy * k->paidShare;
     uint32_t firstNode = c->set->fragments[k->fragment].firstNode;
+    uint32_t nodeCount = c->set->fragments[k->fragment].nodeCount;
     knSplitDef def = knDefaultSplitDef();
     def.kind = kn_splitNodal;
     def.phi = c->phi;
@@ -209,7 +230,6 @@ static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
     def.minVolume = c->minVolume;
     // zero would mean no limit
     def.maxArea = cost > 0.0 ? fmax(left / cost, DBL_MIN) : 0.0;
-    c->report.work += 4 * (uint64_t)c->set->fragments[k->fragment].nodeCount;
     double start = c->def.clock ? c->def.clock(c->def.clockUser) : 0.0;
     knResult status = knFragmentSet_Split(c->set, k->fragment, &def, arena, result);
     c->report.cutSeconds += c->def.clock ? c->def.clock(c->def.clockUser) - start : 0.0;
@@ -217,15 +237,18 @@ static knResult SplitCandidate(knCracks* c, const Candidate* k, knArena* arena,
     {
         return status;
     }
+    // what came to nothing was cut and measured all the same
+    bool isDone = result->outcome == kn_splitDone;
+    uint32_t pointCount = isDone ? result->delta.pointCount : PlannedPoints(c, k);
+    c->report.work += CutUnits(nodeCount, pointCount);
     if (result->outcome == kn_splitTooLarge)
     {
         knCrack_LeaveDamage(c, k, def.maxArea / result->crackArea);
     }
-    else if (result->outcome == kn_splitDone)
+    else if (isDone)
     {
         c->report.firstSeed = c->report.crackCount == 0 ? k->face.seed : c->report.firstSeed;
         c->report.crackCount += 1;
-        c->report.work += 8 * (uint64_t)result->delta.pointCount;
         c->report.crackArea += result->crackArea;
         c->report.spentEnergy += result->crackArea * cost;
         c->report.energy = fmax(c->report.energy, c->report.spentEnergy);
@@ -256,11 +279,61 @@ static uint32_t NextNode(knCracks* c, knVec3* direction)
     return isLast ? KN_NONE : node;
 }
 
-uint32_t knCracks_NextFragment(knCracks* c)
+uint64_t knCracks_FindWork(const knCracks* c)
+{
+    if (!c || c->report.isDone || c->hasFound || c->heapCount == 0)
+    {
+        return 0;
+    }
+    uint32_t fragment = c->set->store->labels[c->heap[0]];
+    // judged twice, and given waves
+    return KN_TRY_UNITS + (uint64_t)c->set->fragments[fragment].nodeCount / 2;
+}
+
+// A face through the next node, or through the hit when that would not do.
+static bool TryFace(knCracks* c, Candidate* k)
 {
     knVec3 direction;
-    uint32_t node = c ? NextNode(c, &direction) : KN_NONE;
-    return node == KN_NONE ? KN_NONE : c->set->store->labels[node];
+    *k = (Candidate){.paidShare = 1.0, .node = NextNode(c, &direction)};
+    if (k->node == KN_NONE)
+    {
+        return false;
+    }
+    c->report.tryCount += 1;
+    c->report.work += KN_TRY_UNITS;
+    k->fragment = c->set->store->labels[k->node];
+    k->face = knCrack_MakeFace(c, k->node, direction);
+    knCrack_Judge(c, k);
+    if (!k->face.isRadial && (k->isRefused || k->isClosed))
+    {
+        // before anything comes loose around the hit, or long and thin, it cracks through the hit
+        knCrack_TurnThroughHit(&k->face);
+        knCrack_Judge(c, k);
+    }
+    if (k->isRefused)
+    {
+        knCrack_GiveUp(c, k);
+        return false;
+    }
+    knCrack_Roughen(c, k);
+    return true;
+}
+
+bool knCracks_Find(knCracks* c, knCrackPlan* plan)
+{
+    if (!c || !plan)
+    {
+        return false;
+    }
+    c->hasFound = c->hasFound || TryFace(c, &c->found);
+    if (c->hasFound)
+    {
+        uint32_t count = c->set->fragments[c->found.fragment].nodeCount;
+        plan->fragment = c->found.fragment;
+        plan->pointCount = PlannedPoints(c, &c->found);
+        plan->work = CutUnits(count, plan->pointCount);
+    }
+    return c->hasFound;
 }
 
 knResult knCracks_Next(knCracks* c, knArena* arena, knSplitResult* result)
@@ -270,32 +343,16 @@ knResult knCracks_Next(knCracks* c, knArena* arena, knSplitResult* result)
         return knFail(kn_errorArgument, "knCracks_Next: an argument is null");
     }
     *result = (knSplitResult){.outcome = kn_splitNothing};
-    Candidate k = {.paidShare = 1.0};
-    knVec3 direction;
-    k.node = NextNode(c, &direction);
-    if (k.node == KN_NONE)
+    knCrackPlan plan;
+    if (!knCracks_Find(c, &plan))
     {
         return kn_success;
     }
-    c->report.tryCount += 1;
-    k.fragment = c->set->store->labels[k.node];
-    k.face = knCrack_MakeFace(c, k.node, direction);
-    knCrack_Judge(c, &k);
-    if (!k.face.isRadial && (k.isRefused || k.isClosed))
-    {
-        // before anything comes loose around the hit, or long and thin, it cracks through the hit
-        knCrack_TurnThroughHit(&k.face);
-        knCrack_Judge(c, &k);
-    }
-    knResult status = kn_success;
-    if (!k.isRefused)
-    {
-        knCrack_Roughen(c, &k);
-        status = SplitCandidate(c, &k, arena, result);
-    }
+    knResult status = SplitCandidate(c, &c->found, arena, result);
+    c->hasFound = status != kn_success;
     if (status == kn_success && result->outcome != kn_splitDone && !c->report.isDone)
     {
-        knCrack_GiveUp(c, &k);
+        knCrack_GiveUp(c, &c->found);
     }
     return status;
 }

@@ -202,7 +202,7 @@ static Sides MeasureSides(knCracks* c, const Candidate* k)
             }
         }
     }
-    c->report.work += count / 4 + 1;
+    c->report.work += count / KN_NODES_A_UNIT;
     return s;
 }
 
@@ -217,6 +217,7 @@ void knCrack_Judge(knCracks* c, Candidate* k)
 {
     Sides s = MeasureSides(c, k);
     double weight = fmax(Sum4(s.weight), (double)FLT_MIN);
+    k->layer = weight;
     // neither thin for its place nor for its length
     double spread = sqrt(Sum4(s.spread) / weight);
     double limit = fmax((double)(SLIVER_SHARE * c->spacings[k->node]), BAND_SHARE * spread);
@@ -266,7 +267,7 @@ void knCrack_Roughen(knCracks* c, Candidate* k)
         }
     }
     k->paidShare = nearCount > 0 ? 1.0 - damage / nearCount : 1.0;
-    c->report.work += count;
+    c->report.work += 2 * (uint64_t)count / KN_NODES_A_UNIT;
 }
 
 void knCrack_RelieveAround(knCracks* c, const CrackFace* face, const uint32_t* nodes,
@@ -284,7 +285,6 @@ void knCrack_RelieveAround(knCracks* c, const CrackFace* face, const uint32_t* n
             c->isFresh[nodes[i]] = 0;
         }
     }
-    c->report.work += count;
 }
 
 void knCrack_GiveUp(knCracks* c, const Candidate* k)
@@ -313,7 +313,7 @@ void knCrack_GiveUp(knCracks* c, const Candidate* k)
         }
     }
     c->scores[k->node] = 0.0f;
-    c->report.work += count / 4 + 1;
+    c->report.work += count / KN_NODES_A_UNIT;
 }
 
 void knCrack_LeaveDamage(knCracks* c, const Candidate* k, double share)

@@ -256,6 +256,7 @@ knResult knBreaker_Begin(knBreaker* b, knFamily* family, const knBreakDef* def,
     b->work = 0;
     b->isActive = false;
     b->hasCuts = false;
+    b->hasPlan = false;
     b->root = KN_NONE;
     b->firstNode = family->fragments.fragments[def->fragment].firstNode;
     b->nodeCount = family->fragments.fragments[def->fragment].nodeCount;
@@ -275,6 +276,8 @@ knResult knBreaker_Begin(knBreaker* b, knFamily* family, const knBreakDef* def,
     b->isActive = b->report.breaks;
     b->isFresh = true;
     b->work += b->report.work;
-    b->secondsPerUnit = b->work > 0 ? b->times.stress / (double)b->work : 0.0;
+    b->seconds = b->times.stress;
+    b->allWork = b->work;
+    b->secondsPerUnit = b->work > 0 ? b->seconds / (double)b->work : 0.0;
     return kn_success;
 }

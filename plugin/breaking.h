@@ -45,14 +45,16 @@ typedef struct knBreakDef
 
 KN_API knBreakDef knDefaultBreakDef(void);
 
-// One call's share of the work. A time limit needs a clock; the work done is then told, and the
-// same work as a limit repeats the same steps. A unit is about 30 ns.
+// One call's share of the work. It ends before what would not fit. A time limit needs a clock. The
+// result tells a number that, given as `slice`, repeats the call whatever the clock says. A unit is
+// about 30 ns.
 typedef struct knBreakBudget
 {
     uint64_t maxWork;            // units; 0 for no limit
     double maxSeconds;           // 0 for no limit
     double (*clock)(void* user); // seconds; may be null
     void* user;
+    uint64_t slice; // above 0: as a result told it, and no other limit counts
 } knBreakBudget;
 
 // Seconds by phase, zero without a clock: deciding, finding and cutting cracks, following with
@@ -72,7 +74,8 @@ typedef struct knBreakResult
     const uint32_t* pieces; // what the fragment has become so far, itself when it is whole
     const uint8_t* isHeld;  // per piece: it has an anchored node and stays
     uint32_t pieceCount;
-    uint64_t work; // units of this call
+    uint64_t work;  // units of this call
+    uint64_t slice; // repeats this call; 0 when it went to the end
     knBreakTimes times;
 } knBreakResult;
 

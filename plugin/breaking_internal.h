@@ -5,12 +5,12 @@
 #include "knap/breaking.h"
 
 // Multiply-adds of the stress that take as long as one unit of the cracks' work.
-#define KN_STRESS_UNITS 256
+#define KN_STRESS_UNITS 230
 
 // Units that field, forest and edges take to follow: for each piece that was split, each node of
 // it, and each new point of its cracks.
-#define KN_FOLLOW_UNITS 3000
-#define KN_NODE_UNITS   6
+#define KN_FOLLOW_UNITS 4500
+#define KN_NODE_UNITS   10
 #define KN_POINT_UNITS  36
 
 struct knBreaker
@@ -33,9 +33,13 @@ struct knBreaker
     uint32_t root;      // the piece whose cuts are not followed yet; KN_NONE for none
     uint32_t rootNodes; // how many it had
     bool hasCuts;
+    knCrackPlan plan; // found and not cut yet
+    bool hasPlan;
     bool isFresh;          // begun, and no call since
-    double secondsPerUnit; // as the beginning took; 0 without a clock
-    uint64_t work;
+    double secondsPerUnit; // as the event took so far; 0 without a clock
+    double seconds;        // of all calls so far, and their units
+    uint64_t allWork;
+    uint64_t work; // of the beginning, that the first call tells
     knBreakTimes times;
     bool isActive;
 };

@@ -10,15 +10,21 @@ typedef struct Step
     const knBreakBudget* budget;
     double start;
     uint64_t work;
+    uint64_t count; // of faces looked for and cuts made
 } Step;
+
+// What following the cuts of a piece of so many nodes takes.
+static uint64_t FollowUnits(uint32_t nodeCount, uint32_t pointCount)
+{
+    return KN_FOLLOW_UNITS + KN_NODE_UNITS * (uint64_t)nodeCount +
+           KN_POINT_UNITS * (uint64_t)pointCount;
+}
 
 // What following the cuts so far will take.
 static uint64_t PendingUnits(const knBreaker* b)
 {
     uint32_t points = b->family->fragments.store->pointCount - b->mark.pointCount;
-    uint64_t units = KN_FOLLOW_UNITS + KN_NODE_UNITS * (uint64_t)b->rootNodes +
-                     KN_POINT_UNITS * (uint64_t)points;
-    return b->hasCuts ? units : 0;
+    return b->hasCuts ? FollowUnits(b->rootNodes, points) : 0;
 }
 
 // Everything that was cut from one piece since the mark, at once.
@@ -78,58 +84,97 @@ static knResult Enter(Step* step, uint32_t fragment)
     return result;
 }
 
-// The cuts are followed before the call ends, so that is counted ahead.
-static bool IsSpent(const Step* step)
+// What a crack takes that was found: the cut, and what following it adds.
+static uint64_t PlanUnits(const knBreaker* b)
 {
+    const knCrackPlan* plan = &b->plan;
+    bool isOfRoot = b->root != KN_NONE && RootOf(b, plan->fragment) == b->root;
+    if (isOfRoot && b->hasCuts)
+    {
+        return plan->work + KN_POINT_UNITS * (uint64_t)plan->pointCount;
+    }
+    uint32_t nodeCount = b->family->fragments.fragments[plan->fragment].nodeCount;
+    return plan->work + FollowUnits(isOfRoot ? b->rootNodes : nodeCount, plan->pointCount);
+}
+
+// Whether the budget allows the next piece of work. The cuts are followed before the call ends, so
+// that is counted ahead.
+static bool HasRoom(const Step* step)
+{
+    const knBreaker* b = step->breaker;
     const knBreakBudget* budget = step->budget;
     if (!budget)
     {
-        return false;
+        return true;
     }
-    uint64_t pending = PendingUnits(step->breaker);
-    bool overWork = budget->maxWork > 0 && step->work + pending >= budget->maxWork;
+    if (budget->slice > 0)
+    {
+        return step->count + 1 < budget->slice;
+    }
+    uint64_t ahead = PendingUnits(b);
+    ahead += b->hasPlan ? PlanUnits(b) : knCracks_FindWork(b->cracks);
+    bool overWork = budget->maxWork > 0 && step->work + ahead > budget->maxWork;
     bool overTime = false;
     if (budget->maxSeconds > 0.0 && budget->clock)
     {
-        double ahead = (double)pending * step->breaker->secondsPerUnit;
-        overTime = knBreaker_Now(budget) - step->start + ahead >= budget->maxSeconds;
+        double seconds = (double)ahead * b->secondsPerUnit;
+        overTime = knBreaker_Now(budget) - step->start + seconds > budget->maxSeconds;
     }
-    return overWork || overTime;
+    return !overWork && !overTime;
 }
 
-static knResult NextCrack(Step* step)
+static void FindCrack(Step* step)
 {
     knBreaker* b = step->breaker;
-    uint64_t before = knCracks_Report(b->cracks)->work;
-    uint32_t fragment = knCracks_NextFragment(b->cracks);
-    knResult result = fragment == KN_NONE ? kn_success : Enter(step, fragment);
     double start = knBreaker_Now(step->budget);
+    uint64_t before = knCracks_Report(b->cracks)->work;
+    b->hasPlan = knCracks_Find(b->cracks, &b->plan);
+    b->report = *knCracks_Report(b->cracks);
+    b->isActive = !b->report.isDone;
+    step->work += b->report.work - before;
+    step->count += 1;
+    b->times.cut += knBreaker_Now(step->budget) - start;
+}
+
+static knResult CutCrack(Step* step)
+{
+    knBreaker* b = step->breaker;
+    knResult result = Enter(step, b->plan.fragment);
+    double start = knBreaker_Now(step->budget);
+    uint64_t before = knCracks_Report(b->cracks)->work;
     knSplitResult split = {.outcome = kn_splitNothing};
     knArena_Reset(&b->arena);
     result = result == kn_success ? knCracks_Next(b->cracks, &b->arena, &split) : result;
     b->hasCuts |= split.outcome == kn_splitDone;
+    // a crack that found no memory has changed nothing and is tried again by the next call
+    b->hasPlan = result != kn_success;
     b->report = *knCracks_Report(b->cracks);
+    b->isActive = result == kn_errorMemory || (result == kn_success && !b->report.isDone);
     step->work += b->report.work - before;
+    step->count += 1;
     b->times.cut += knBreaker_Now(step->budget) - start;
     return result;
 }
 
-// At least one crack a call, so that every event ends; but for the first call, when the beginning
-// took the budget.
+// At least one place is tried in a call, or one crack cut that was found, so that every event ends;
+// but for the first call, when the beginning took the budget.
 static knResult StepCracks(Step* step)
 {
     knBreaker* b = step->breaker;
     knResult result = kn_success;
-    if (b->isFresh && IsSpent(step))
+    bool mustGo = !b->isFresh && !(step->budget && step->budget->slice > 0);
+    while (result == kn_success && b->isActive && (mustGo || HasRoom(step)))
     {
-        return kn_success;
+        mustGo = false;
+        if (b->hasPlan)
+        {
+            result = CutCrack(step);
+        }
+        else
+        {
+            FindCrack(step);
+        }
     }
-    do
-    {
-        result = NextCrack(step);
-        // a crack that found no memory has changed nothing and is tried again by the next call
-        b->isActive = result == kn_errorMemory || (result == kn_success && !b->report.isDone);
-    } while (result == kn_success && b->isActive && !IsSpent(step));
     knResult updated = Update(step);
     return result == kn_success ? updated : result;
 }
@@ -208,6 +253,15 @@ static knResult MarkHeld(knBreaker* b, uint32_t count)
     return result;
 }
 
+// What a unit takes differs by machine, object and kind of work.
+static void Calibrate(const Step* step, uint64_t workBefore)
+{
+    knBreaker* b = step->breaker;
+    b->seconds += knBreaker_Now(step->budget) - step->start;
+    b->allWork += step->work - workBefore;
+    b->secondsPerUnit = b->allWork > 0 ? b->seconds / (double)b->allWork : 0.0;
+}
+
 knResult knBreaker_Continue(knBreaker* b, const knBreakBudget* budget, knBreakResult* result)
 {
     if (!b || !b->family || !result)
@@ -215,6 +269,7 @@ knResult knBreaker_Continue(knBreaker* b, const knBreakBudget* budget, knBreakRe
         return knFail(kn_errorArgument, "knBreaker_Continue: null, or no event has begun");
     }
     Step step = {.breaker = b, .budget = budget, .start = knBreaker_Now(budget), .work = b->work};
+    uint64_t workBefore = b->work;
     b->work = 0;
     // what an earlier call cut and found no memory to follow
     knResult status = Update(&step);
@@ -224,6 +279,7 @@ knResult knBreaker_Continue(knBreaker* b, const knBreakBudget* budget, knBreakRe
         status = b->def.pattern == kn_patternStress ? StepCracks(&step) : StepPattern(&step);
     }
     b->isFresh = false;
+    Calibrate(&step, workBefore);
     uint32_t count = status == kn_success ? ListPieces(b) : 0;
     status = status == kn_success ? MarkHeld(b, count) : status;
     if (status == kn_success)
@@ -236,6 +292,7 @@ knResult knBreaker_Continue(knBreaker* b, const knBreakBudget* budget, knBreakRe
                                   .isHeld = b->isHeld,
                                   .pieceCount = count,
                                   .work = step.work,
+                                  .slice = b->isActive ? step.count + 1 : 0,
                                   .times = b->times};
     }
     return status;

@@ -106,7 +106,7 @@ static double Clock(void* user)
     return knPort_Now();
 }
 
-// What is left for the next call; false when nothing is.
+// What is left for the next call; false when nothing is, and then as little as a call can do.
 static bool NextBudget(knWorld* w, knBreakBudget* budget)
 {
     const knBreakLimits* limits = &w->breaks.limits;
@@ -114,8 +114,9 @@ static bool NextBudget(knWorld* w, knBreakBudget* budget)
     *budget = (knBreakBudget){.clock = Clock};
     if (limits->workPerStep > 0)
     {
-        budget->maxWork = limits->workPerStep > spent->work ? limits->workPerStep - spent->work : 0;
-        if (budget->maxWork == 0)
+        bool isLeft = limits->workPerStep > spent->work;
+        budget->maxWork = isLeft ? limits->workPerStep - spent->work : 1;
+        if (!isLeft)
         {
             return false;
         }
@@ -125,6 +126,7 @@ static bool NextBudget(knWorld* w, knBreakBudget* budget)
         budget->maxSeconds = limits->secondsPerStep - (knPort_Now() - spent->start);
         if (!knWorld_Grant(w, budget->maxSeconds > 0.0))
         {
+            budget->maxWork = 1;
             return false;
         }
     }
@@ -209,21 +211,20 @@ static knResult ContinueEvent(knWorld* w, knBreakEvent* event, bool mustGo)
         mustGo = false;
         knBreakResult cut = {0};
         bool isTimed = b->limits.secondsPerStep > 0.0;
-        if (isTimed && knWorld_GivenWork(w, &budget.maxWork))
-        {
-            budget.maxSeconds = 0.0;
-        }
+        bool isGiven = isTimed && knWorld_GivenSlice(w, &budget.slice);
+        // a call that went to the end
+        budget = isGiven && budget.slice == 0 ? (knBreakBudget){.clock = Clock} : budget;
         result = knBreaker_Continue(b->breaker, &budget, &cut);
         if (isTimed)
         {
-            knWorld_NoteWork(w, cut.isDone ? 0 : cut.work);
+            knWorld_NoteSlice(w, cut.slice);
         }
         result = result == kn_success ? knBreakEvent_FindPieces(w, event) : result;
         if (result != kn_success)
         {
             break;
         }
-        knWorldFamily_TellSlice(knWorld_GetFamily(w, event->family), cut.isDone ? 0 : cut.work);
+        knWorldFamily_TellSlice(knWorld_GetFamily(w, event->family), cut.slice);
         b->budget.cutting += cut.work;
         event->breaks = cut.breaks;
         b->updateSeconds += cut.times.update - event->updateSeconds;

@@ -253,7 +253,7 @@ typedef struct knBodyRecord
 } knBodyRecord;
 
 #define KN_SAVE_MAGIC     "KNWORLD"
-#define KN_SAVE_VERSION   1u
+#define KN_SAVE_VERSION   2u
 #define KN_SAVE_WORLD     1u
 #define KN_SAVE_RECORDING 2u
 
@@ -345,7 +345,7 @@ knResult knWorld_CreateShape(knWorld* world, const knBodyDef* def, const knPortS
 
 // bullet_story.c: what happened to an object, to go through it again.
 knResult knWorldFamily_TellBreak(knWorldFamily* family, const knBreakDef* def);
-void knWorldFamily_TellSlice(knWorldFamily* family, uint64_t work); // 0: to its end
+void knWorldFamily_TellSlice(knWorldFamily* family, uint64_t slice); // 0: to its end
 void knWorldFamily_TellSplit(knWorldFamily* family, uint32_t fragment, const knSplitDef* def);
 void knWorldFamily_TellRemoval(knWorldFamily* family, uint32_t fragment);
 knResult knWorld_Relive(knWorld* world, knWorldFamily* family, const void* story, size_t size);
@@ -457,5 +457,5 @@ void knWorld_RecordMaterials(knWorld* world);
 
 // What the clock allowed: kept by a recording, given by a replay.
 bool knWorld_Grant(knWorld* world, bool isGranted);
-void knWorld_NoteWork(knWorld* world, uint64_t work);
-bool knWorld_GivenWork(knWorld* world, uint64_t* work);
+void knWorld_NoteSlice(knWorld* world, uint64_t slice);
+bool knWorld_GivenSlice(knWorld* world, uint64_t* slice);

@@ -157,19 +157,19 @@ bool knWorld_Grant(knWorld* w, bool isGranted)
     return isGranted;
 }
 
-void knWorld_NoteWork(knWorld* w, uint64_t work)
+void knWorld_NoteSlice(knWorld* w, uint64_t slice)
 {
     if (w->recorder.isOn && !w->recorder.isReplay)
     {
-        KN_WRITE(&w->recorder.grants, work);
+        KN_WRITE(&w->recorder.grants, slice);
     }
 }
 
-bool knWorld_GivenWork(knWorld* w, uint64_t* work)
+bool knWorld_GivenSlice(knWorld* w, uint64_t* slice)
 {
     if (w->recorder.isReplay)
     {
-        KN_READ(&w->recorder.grants, *work);
+        KN_READ(&w->recorder.grants, *slice);
     }
     return w->recorder.isReplay;
 }

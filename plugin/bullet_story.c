@@ -104,10 +104,10 @@ knResult knWorldFamily_TellBreak(knWorldFamily* family, const knBreakDef* def)
     return Kept(family);
 }
 
-void knWorldFamily_TellSlice(knWorldFamily* family, uint64_t work)
+void knWorldFamily_TellSlice(knWorldFamily* family, uint64_t slice)
 {
     knStream_WriteU32(&family->story, chapterSlice);
-    KN_WRITE(&family->story, work);
+    KN_WRITE(&family->story, slice);
     (void)Kept(family);
 }
 
@@ -152,7 +152,7 @@ static void RepeatSlice(knWorld* w, const knWorldFamily* family, knStream* s, bo
 {
     knBreakBudget budget = {0};
     knBreakResult result;
-    KN_READ(s, budget.maxWork);
+    KN_READ(s, budget.slice);
     if (s->result == kn_success && !hasBegun)
     {
         knStream_Fail(s, "a break goes on that has not begun");

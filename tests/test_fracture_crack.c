@@ -355,6 +355,41 @@ static void SmallArenaChangesNothing(void** state)
     FreeCrackScene(&s);
 }
 
+// A crack that was found waits, is found again, and costs about what was said.
+static void PlansTellWhatCutsTake(void** state)
+{
+    (void)state;
+    CrackScene s;
+    MakeCrackScene(&s, plateCells, InPlace());
+    knCrackDef def = DefaultPlateDef(&s, 25.0);
+    assert_int_equal(knCracks_Begin(s.cracks, &s.scene.set, &def), kn_success);
+    assert_int_equal(knArena_Reserve(&s.scene.arena, knCracks_Bytes(s.cracks)), kn_success);
+    double planned = 0.0, made = 0.0;
+    while (!knCracks_Report(s.cracks)->isDone)
+    {
+        knCrackPlan plan, again;
+        if (!knCracks_Find(s.cracks, &plan))
+        {
+            continue;
+        }
+        uint32_t tries = knCracks_Report(s.cracks)->tryCount;
+        assert_true(knCracks_Find(s.cracks, &again) && knCracks_FindWork(s.cracks) == 0);
+        assert_int_equal(again.fragment, plan.fragment);
+        assert_int_equal(again.work, plan.work);
+        knSplitResult result;
+        knArena_Reset(&s.scene.arena);
+        assert_int_equal(knCracks_Next(s.cracks, &s.scene.arena, &result), kn_success);
+        assert_int_equal(knCracks_Report(s.cracks)->tryCount, tries);
+        bool isDone = result.outcome == kn_splitDone;
+        assert_true(!isDone || result.delta.parent == plan.fragment);
+        planned += isDone ? plan.pointCount : 0.0;
+        made += isDone ? result.delta.pointCount : 0.0;
+    }
+    print_message("points planned %.0f, made %.0f\n", planned, made);
+    assert_true(made > 100.0 && planned > 0.8 * made && planned < 2.5 * made);
+    FreeCrackScene(&s);
+}
+
 static knResult CreateOnly(const knAllocator* allocator, void* context)
 {
     (void)context;
@@ -416,6 +451,7 @@ int main(void)
         cmocka_unit_test(SameSeedGivesTheSameBytes),
         cmocka_unit_test(CopiesBreakAlike),
         cmocka_unit_test(SmallArenaChangesNothing),
+        cmocka_unit_test(PlansTellWhatCutsTake),
         cmocka_unit_test(BadArgumentsAreNamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
