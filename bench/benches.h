@@ -11,6 +11,8 @@ extern const knBench knBenchBvhBalanced;
 extern const knBench knBenchBvhDynamic;
 extern const knBench knBenchBvhFastcd;
 extern const knBench knBenchBvhPeers;
+extern const knBench knBenchCcdExact;
+extern const knBench knBenchCcdIccd;
 extern const knBench knBenchCcdPeers;
 extern const knBench knBenchCook;
 extern const knBench knBenchFieldUpdate;

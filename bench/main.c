@@ -7,7 +7,7 @@
 static const knBench* const benches[] = {
     &knBenchArena,       &knBenchTasks,      &knBenchTopology, &knBenchAssetLoad, &knBenchCook,
     &knBenchFieldUpdate, &knBenchFracture,   &knBenchModes,    &knBenchBvhPeers,  &knBenchBvhFastcd,
-    &knBenchBvhBalanced, &knBenchBvhDynamic, &knBenchCcdPeers,
+    &knBenchBvhBalanced, &knBenchBvhDynamic, &knBenchCcdPeers, &knBenchCcdIccd,   &knBenchCcdExact,
 #ifdef KN_BENCH_BULLET
     &knBenchPile,        &knBenchThreads,
 #endif
@@ -42,7 +42,8 @@ static void PrintHelp(void)
          "  --csv FILE     write the rows as CSV\n"
          "  --assets PATH  cooked files for asset-load: a file or a folder; or KN_BENCH_ASSETS\n"
          "  --meshes DIR   the folder of the meshes for cook; or KN_BENCH_MESHES\n"
-         "  --case TEXT    of bvh-peers and bvh-fastcd only the scenes with TEXT in their name\n"
+         "  --case TEXT    of bvh-peers, bvh-fastcd, ccd-iccd only the scenes with TEXT in their "
+         "name\n"
          "  --help         this text\n"
          "\n"
          "exit codes: 0 all ran (skipped rows are told on stderr), 1 a bench failed,\n"

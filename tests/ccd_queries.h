@@ -6,6 +6,7 @@
 #include "knap/bvh_ccd.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef enum QueryKind
