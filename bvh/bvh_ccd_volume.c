@@ -8,9 +8,9 @@
 // Directions get slow towards a contact of features that turn; the cubic does not.
 
 #define UNIT   0x1p-53
-#define BOUND  256.0     // roundings, of the product of the largest extents: docs/ccd.md
+#define BOUND  256.0     // roundings, of the product of the largest extents; taken off twice
 #define SPLITS 5         // of the cubic, to see that it is positive
-#define FLOOR  0x1p-1050 // more than all that underflow can take
+#define FLOOR  0x1p-1050 // times the largest extent, more than all that underflow can take
 
 static double Determinant(const double a[3], const double b[3], const double c[3])
 {
@@ -21,7 +21,7 @@ static double Determinant(const double a[3], const double b[3], const double c[3
 knCcdVolume knFindCcdVolume(const knCcdCorners* c)
 {
     const double(*s)[3] = c->start, (*e)[3] = c->end;
-    double size = 1.0;
+    double size = 1.0, largest = 1.0;
     for (int k = 0; k < 3; ++k)
     {
         double most = 0.0;
@@ -32,6 +32,7 @@ knCcdVolume knFindCcdVolume(const knCcdCorners* c)
             most = y > most ? y : most;
         }
         size *= most;
+        largest = most > largest ? most : largest;
     }
     double b1 = (Determinant(e[0], s[1], s[2]) + Determinant(s[0], e[1], s[2]) +
                  Determinant(s[0], s[1], e[2])) /
@@ -40,7 +41,8 @@ knCcdVolume knFindCcdVolume(const knCcdCorners* c)
                  Determinant(e[0], e[1], s[2])) /
                 3.0;
     return (knCcdVolume){{{Determinant(s[0], s[1], s[2]), b1, b2, Determinant(e[0], e[1], e[2])}},
-                         c->sabotage & kn_sabotageCcdBound ? 0.0 : BOUND * UNIT * size + FLOOR};
+                         c->sabotage & kn_sabotageCcdBound ? 0.0
+                                                           : BOUND * UNIT * size + FLOOR * largest};
 }
 
 static double Value(const double p[4], double t)
