@@ -19,6 +19,7 @@ extern const knBench knBenchFieldUpdate;
 extern const knBench knBenchFracture;
 extern const knBench knBenchModes;
 #ifdef KN_BENCH_BULLET
+extern const knBench knBenchBreak;
 extern const knBench knBenchPile;
 extern const knBench knBenchThreads;
 #endif

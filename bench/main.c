@@ -9,7 +9,7 @@ static const knBench* const benches[] = {
     &knBenchFieldUpdate, &knBenchFracture,   &knBenchModes,    &knBenchBvhPeers,  &knBenchBvhFastcd,
     &knBenchBvhBalanced, &knBenchBvhDynamic, &knBenchCcdPeers, &knBenchCcdIccd,   &knBenchCcdExact,
 #ifdef KN_BENCH_BULLET
-    &knBenchPile,        &knBenchThreads,
+    &knBenchPile,        &knBenchThreads,    &knBenchBreak,
 #endif
 };
 #define BENCH_COUNT (sizeof benches / sizeof benches[0])
@@ -40,7 +40,8 @@ static void PrintHelp(void)
          "  --quick        fewer repetitions, smaller cases\n"
          "  --json FILE    write the rows as JSON\n"
          "  --csv FILE     write the rows as CSV\n"
-         "  --assets PATH  cooked files for asset-load: a file or a folder; or KN_BENCH_ASSETS\n"
+         "  --assets PATH  cooked files for asset-load: a file or a folder, a folder for break;\n"
+         "                 or KN_BENCH_ASSETS\n"
          "  --meshes DIR   the folder of the meshes for cook; or KN_BENCH_MESHES\n"
          "  --case TEXT    of bvh-peers, bvh-fastcd, ccd-iccd only the scenes with TEXT in their "
          "name\n"

@@ -7,9 +7,9 @@
 #define KN_CRACK_LATTICE 4096 // 16 cells along each side
 #define KN_CRACK_PAD     4    // nodes are looked at by fours, past the last
 
-// What the work takes, in units of about 30 ns, as fitted to what knap-bench fracture cuts: for
-// each place that is tried and each cut, for each node of its piece, and each point of the new
-// faces.
+// What the work takes, in units of about 30 ns, set above a fit to what knap-bench fracture cuts so
+// that slices keep to their budget: for each place that is tried and each cut, for each node of its
+// piece, and each point of the new faces.
 #define KN_TRY_UNITS       200
 #define KN_CUT_UNITS       1000
 #define KN_CUT_NODE_UNITS  2
@@ -17,7 +17,7 @@
 #define KN_NODES_A_UNIT    8 // that are judged
 
 // Points of a face for each node of a layer along it as thick as a tetrahedron: what nine of ten
-// faces stay below.
+// faces of solid objects stay below; in plates and shelves a few more exceed it.
 #define KN_LAYER_POINTS 3.0
 
 // Over the largest tension of the piece.

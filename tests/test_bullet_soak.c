@@ -112,7 +112,7 @@ static void Soaking(void** state)
 {
     (void)state;
     const char* wanted = getenv("KN_SOAK_BREAKS");
-    uint32_t breaks = wanted ? (uint32_t)strtoul(wanted, NULL, 10) : KN_TEST_SLOW ? 40 : 300;
+    uint32_t breaks = wanted ? (uint32_t)strtoul(wanted, NULL, 10) : KN_TEST_SLOW ? 20 : 120;
     knTaskPool* pool = NULL;
     assert_int_equal(knCreateTaskPool(&pool, 2, NULL), kn_success);
     knTaskHooks hooks = knTaskPool_Hooks(pool);
@@ -216,7 +216,7 @@ static void EveryRefusalInABreakIsSurvived(void** state)
     (void)state;
     double deferred = 0.0;
     int runs = 0;
-    for (size_t n = 1; n < 2000; n += n < 60 && !KN_TEST_SLOW ? 1 : 1 + n / 6)
+    for (size_t n = 1; n < 2000; n += n < 20 && !KN_TEST_SLOW ? 1 : 1 + n / 4)
     {
         runs += 1;
         if (BreakWithout(n, &deferred))

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Zlib
+#include "bench/break_run.h"
+
+#include <math.h>
+#include <time.h>
+
+static double ThreadSeconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// ---- one run
+
+static knResult Follow(knBreakPeer* peer, const knStage* stage, double* seconds)
+{
+    knBreakBall balls[KN_STAGE_PROPS];
+    for (uint32_t i = 0; i < stage->propCount; ++i)
+    {
+        balls[i] = (knBreakBall){stage->props[i].body, stage->props[i].radius};
+    }
+    *seconds = 0.0;
+    return peer ? knBreakPeer_Follow(peer, stage->world, balls, stage->propCount, seconds)
+                : kn_success;
+}
+
+static uint32_t ChildCount(const knWorld* world)
+{
+    uint32_t count;
+    (void)knWorld_Children(world, &count);
+    return count;
+}
+
+// The script is not timed: it makes objects, which is no break.
+static knResult StepOnce(knStage* stage, knBreakPeer* peer, knBreakStep* step)
+{
+    double ignored, peerStep = 0.0;
+    *step = (knBreakStep){0};
+    knResult result = stage->scene->script ? stage->scene->script(stage) : kn_success;
+    result = result == kn_success ? Follow(peer, stage, &ignored) : result;
+    if (result == kn_success && peer)
+    {
+        result = knBreakPeer_Step(peer, stage->scene->dt, &peerStep);
+    }
+    double start = ThreadSeconds();
+    result = result == kn_success ? knWorld_Step(stage->world, stage->scene->dt) : result;
+    step->ours = ThreadSeconds() - start;
+    stage->step += 1;
+    if (result != kn_success)
+    {
+        return result;
+    }
+    knWorldProfile p = knWorld_Profile(stage->world);
+    step->collision = p.collision;
+    step->contacts = p.contacts;
+    step->fracture = p.fracture;
+    step->update = p.update;
+    step->engine = fmax(p.step - p.collision - p.contacts - p.fracture - p.update, 0.0);
+    step->pieces = ChildCount(stage->world);
+    result = Follow(peer, stage, &step->shapes);
+    step->peer = peerStep + step->shapes;
+    return result;
+}
+
+static void KeepLeast(knBreakStep* kept, const knBreakStep* now, bool isFirst)
+{
+    if (isFirst)
+    {
+        *kept = *now;
+        return;
+    }
+    kept->ours = fmin(kept->ours, now->ours);
+    kept->collision = fmin(kept->collision, now->collision);
+    kept->contacts = fmin(kept->contacts, now->contacts);
+    kept->fracture = fmin(kept->fracture, now->fracture);
+    kept->update = fmin(kept->update, now->update);
+    kept->engine = fmin(kept->engine, now->engine);
+    kept->peer = fmin(kept->peer, now->peer);
+    kept->shapes = fmin(kept->shapes, now->shapes);
+}
+
+knResult knBreakRun_Add(knBreakRun* run, const knStageDef* def, knPileMethod method)
+{
+    knStage* stage = NULL;
+    knBreakPeer* peer = NULL;
+    knResult result = knCreateStage(&stage, def);
+    if (result == kn_success && method != kn_pileKnap)
+    {
+        result = knCreateBreakPeer(&peer, method, def->config.world.solverIterations);
+    }
+    uint32_t count = def->scene->steps < KN_BREAK_STEPS ? def->scene->steps : KN_BREAK_STEPS;
+    for (uint32_t i = 0; result == kn_success && i < count; ++i)
+    {
+        knBreakStep step;
+        result = StepOnce(stage, peer, &step);
+        KeepLeast(&run->steps[i], &step, run->runCount == 0);
+    }
+    if (result == kn_success)
+    {
+        uint64_t hash = knStage_Hash(stage);
+        if (run->runCount > 0 && hash != run->hash)
+        {
+            result = knFail(kn_errorArgument, "%s: two runs did not end in the same state",
+                            def->scene->name);
+        }
+        run->hash = hash;
+        run->stepCount = count;
+        run->runCount += 1;
+        run->pieceCount = knWorld_Counters(stage->world).pieces;
+    }
+    knDestroyBreakPeer(peer);
+    knDestroyStage(stage);
+    return result;
+}
+
+// ---- what jumps at a break
+
+#define POP_SITES 11
+#define POP_STEPS 10
+#define POP_DT    0.005f
+
+static knResult BuildPop(knStage* stage)
+{
+    knBodyDef def = knDefaultBodyDef();
+    def.transform.position = knMakeVec3(0.0f, 5.0f, 0.0f);
+    return knStage_AddObject(stage, stage->models[0].name, &def, NULL);
+}
+
+// Cells around sites on a spiral: as cracks from a hit in the middle.
+static knResult SplitAll(knStage* stage, uint32_t* pieceCount)
+{
+    knBodyId id = knWorld_NextBody(stage->world, (knBodyId){0});
+    knBox bounds = knAsset_Info(stage->models[0].asset)->bounds;
+    knVec3 half = knScale(0.5f, knBox_Extent(bounds));
+    knVec3 middle = knScale(0.5f, knAdd(bounds.lower, bounds.upper));
+    knVec3 sites[POP_SITES];
+    for (int i = 0; i < POP_SITES; ++i)
+    {
+        float a = 2.39996f * (float)i, r = sqrtf(((float)i + 0.5f) / POP_SITES);
+        float y = half.y * (i % 2 ? 0.5f : -0.5f);
+        sites[i] = knAdd(middle, knMakeVec3(half.x * r * cosf(a), y, half.z * r * sinf(a)));
+    }
+    knSplitDef def = knDefaultSplitDef();
+    def.kind = kn_splitSites;
+    def.sites = sites;
+    def.siteCount = POP_SITES;
+    knWorldSplit parts;
+    knResult result = knWorld_SplitBody(stage->world, id, &def, &parts);
+    *pieceCount = result == kn_success ? parts.bodyCount : 0;
+    return result;
+}
+
+static double WorstSpeed(const knWorld* world)
+{
+    double worst = 0.0;
+    for (knBodyId id = knWorld_NextBody(world, (knBodyId){0}); !knId_IsNull(id);
+         id = knWorld_NextBody(world, id))
+    {
+        knBodyState state;
+        if (knWorld_BodyState(world, id, &state) == kn_success)
+        {
+            worst = fmax(worst, (double)knLength(state.velocity));
+        }
+    }
+    return worst;
+}
+
+knResult knMeasurePop(const char* model, const char* assetFolder, knPileMethod method, knPop* pop)
+{
+    knScene scene = {.name = "pop", .dt = POP_DT, .models = {{model, "ceramic"}}};
+    scene.build = BuildPop;
+    knStageDef def = {.scene = &scene, .assetFolder = assetFolder, .seed = 1};
+    def.config = knScene_Config(&scene);
+    knStage* stage = NULL;
+    knBreakPeer* peer = NULL;
+    knResult result = knCreateStage(&stage, &def);
+    result = result == kn_success ? SplitAll(stage, &pop->pieceCount) : result;
+    result = result == kn_success
+                 ? knCreateBreakPeer(&peer, method, def.config.world.solverIterations)
+                 : result;
+    double ignored;
+    result = result == kn_success ? Follow(peer, stage, &ignored) : result;
+    for (int i = 0; result == kn_success && i < POP_STEPS; ++i)
+    {
+        result = knWorld_Step(stage->world, POP_DT);
+        result = result == kn_success ? knBreakPeer_Step(peer, POP_DT, &ignored) : result;
+    }
+    if (result == kn_success)
+    {
+        pop->ours = WorstSpeed(stage->world);
+        pop->peer = knBreakPeer_WorstSpeed(peer);
+    }
+    knDestroyBreakPeer(peer);
+    knDestroyStage(stage);
+    return result;
+}
