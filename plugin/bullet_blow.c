@@ -4,19 +4,46 @@
 
 #include <string.h>
 
-static void AddStriker(knBlow* blow, const void* object)
+// What cannot move pays nothing: pieces go on meeting it.
+static void AddStriker(const knWorld* w, knBlow* blow, const void* object)
 {
     for (uint32_t i = 0; i < blow->strikerCount; ++i)
     {
-        if (blow->strikers[i] == object)
+        if (blow->strikers[i].object == object)
         {
             return;
         }
     }
-    if (blow->strikerCount < KN_MAX_STRIKERS)
+    if (blow->strikerCount < KN_MAX_STRIKERS && knPort_CanMove(object))
     {
-        blow->strikers[blow->strikerCount++] = object;
+        blow->strikers[blow->strikerCount++] =
+            (knStriker){.body = knWorld_BodyOf(w, object), .object = object};
     }
+}
+
+static const void* FindObject(const knWorld* w, const knStriker* striker)
+{
+    if (!knId_IsNull(striker->body))
+    {
+        const knBody* body = knPool_Get(&w->bodies, knWorld_Untagged(w, striker->body));
+        return body ? knPortBody_Object(body->port) : NULL;
+    }
+    return knPort_Holds(w->port, striker->object) ? striker->object : NULL;
+}
+
+void knWorld_FindStrikers(const knWorld* w, knBlow* blow)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < blow->strikerCount; ++i)
+    {
+        knStriker striker = blow->strikers[i];
+        striker.object = FindObject(w, &striker);
+        if (striker.object)
+        {
+            blow->strikers[count++] = striker;
+        }
+    }
+    blow->strikerCount = count;
 }
 
 // All pushes count for the sums; the strongest are told to the fracture module.
@@ -36,7 +63,7 @@ static uint32_t SumHits(const knWorld* w, uint32_t first, knBlow* blow)
         blow->energy += 0.5 * (double)hit->size * fmax((double)push->approach + left, 0.0);
         if (isFast)
         {
-            AddStriker(blow, push->objects[1 - hit->side]);
+            AddStriker(w, blow, push->objects[1 - hit->side]);
         }
     }
     return count;

@@ -193,6 +193,7 @@ void knWorld_RemoveBody(knWorld* w, knBodyId id)
     {
         RemoveJoints(w, id);
     }
+    knWorld_ForgetStriker(w, id);
     knWorld_WakeNeighbours(w, body);
     knPort_DestroyBody(w->port, body->port);
     if (body->piece)

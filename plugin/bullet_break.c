@@ -12,12 +12,6 @@ knResult knWorld_SetBreakLimits(knWorld* w, const knBreakLimits* limits)
 {
     knResult result = w ? knValidateBreakLimits(limits)
                         : knFail(kn_errorArgument, "knWorld_SetBreakLimits: null");
-    // slices that follow the clock do not repeat themselves
-    if (result == kn_success && limits->secondsPerStep > 0.0 && w->recorder.isOn)
-    {
-        result = knFail(kn_errorArgument, "knWorld_SetBreakLimits: a recording takes no budget in "
-                                          "seconds; give workPerStep");
-    }
     if (result == kn_success)
     {
         w->breaks.limits = *limits;

@@ -81,6 +81,13 @@ typedef struct knHit
 
 #define KN_MAX_STRIKERS 8
 
+// What hit a body and can move. An address alone would soon be another body's.
+typedef struct knStriker
+{
+    knBodyId body;      // null for what is the game's own
+    const void* object; // as the engine knows it, while an event lives
+} knStriker;
+
 // All hits of one body in one step, in the frame of its asset: they can wait.
 typedef struct knBlow
 {
@@ -91,7 +98,7 @@ typedef struct knBlow
     double energy;                       // J that the contacts took
     bool isImpact;                       // something met it with speed
     knVec3 place;                        // in the world
-    const void* strikers[KN_MAX_STRIKERS];
+    knStriker strikers[KN_MAX_STRIKERS];
     uint32_t strikerCount;
 } knBlow;
 
@@ -253,7 +260,7 @@ typedef struct knBodyRecord
 } knBodyRecord;
 
 #define KN_SAVE_MAGIC     "KNWORLD"
-#define KN_SAVE_VERSION   2u
+#define KN_SAVE_VERSION   3u
 #define KN_SAVE_WORLD     1u
 #define KN_SAVE_RECORDING 2u
 
@@ -373,12 +380,18 @@ knResult knWorld_Refund(knWorld* world);
 // not worth trying has no impacts.
 uint32_t knWorld_GatherBlow(const knWorld* world, uint32_t first, float dt, knBlow* blow);
 
+// Finds the strikers that are still there; the others are left out.
+void knWorld_FindStrikers(const knWorld* world, knBlow* blow);
+
 // Keeps a blow for a later step; the softest gives way when too many wait.
 void knWorld_Postpone(knWorld* world, const knBlow* blow);
 
 // bullet_pieces.c: an event with its one body, as the last of the list. Room for it is made first.
 knResult knWorld_BeginEvent(knWorld* world, const knBlow* blow, knBreakEvent** event);
 void knWorld_EndEvent(knWorld* world, uint32_t index);
+
+// A body that goes is met by nobody: nothing may remember its address.
+void knWorld_ForgetStriker(knWorld* world, knBodyId body);
 
 // Brings the list of pieces up to date; on failure it stays stale.
 knResult knBreakEvent_FindPieces(knWorld* world, knBreakEvent* event);

@@ -365,18 +365,34 @@ static void ReadJoints(knStream* s, knWorld* w)
     s->result = knWorld_BuildDrag(w);
 }
 
+static knBlow ReadBlow(knStream* s)
+{
+    knBlow blow = {.body = knStream_ReadId(s)};
+    blow.impactCount = knStream_ReadImpacts(s, blow.impacts);
+    KN_READ(s, blow.impulse);
+    KN_READ(s, blow.energy);
+    blow.isImpact = knStream_ReadU32(s) != 0;
+    blow.place = knStream_ReadVec3(s);
+    blow.strikerCount = knStream_ReadU32(s);
+    if (blow.strikerCount > KN_MAX_STRIKERS)
+    {
+        knStream_Fail(s, "a hit has too many strikers");
+        blow.strikerCount = 0;
+    }
+    for (uint32_t i = 0; i < blow.strikerCount; ++i)
+    {
+        blow.strikers[i].body = knStream_ReadId(s);
+    }
+    return blow;
+}
+
 static void ReadWaiting(knStream* s, knWorld* w)
 {
     uint32_t count = knStream_ReadU32(s);
     uint32_t most = w->breaks.limits.pendingBreaks;
     for (uint32_t i = 0; i < count && s->result == kn_success; ++i)
     {
-        knBlow blow = {.body = knStream_ReadId(s)};
-        blow.impactCount = knStream_ReadImpacts(s, blow.impacts);
-        KN_READ(s, blow.impulse);
-        KN_READ(s, blow.energy);
-        blow.isImpact = knStream_ReadU32(s) != 0;
-        blow.place = knStream_ReadVec3(s);
+        knBlow blow = ReadBlow(s);
         const knBody* body = knPool_Get(&w->bodies, knWorld_Untagged(w, blow.body));
         if (i >= most || (body && !body->piece) || blow.impactCount == 0 ||
             !(blow.impulse > 0.0 && blow.impulse < 1e30) ||

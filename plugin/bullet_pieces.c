@@ -18,6 +18,7 @@ knResult knWorld_BeginEvent(knWorld* w, const knBlow* blow, knBreakEvent** out)
     {
         return room;
     }
+    knWorld_FindStrikers(w, &event.blow);
     event.id = ++b->lastId;
     event.pieces[event.pieceCount++] =
         (knEventPiece){.fragment = body->piece->fragment, .body = blow->body};
@@ -27,21 +28,52 @@ knResult knWorld_BeginEvent(knWorld* w, const knBlow* blow, knBreakEvent** out)
     return kn_success;
 }
 
+// The pieces of an event meet a striker again.
+static void Readmit(const knWorld* w, const knBreakEvent* event, const knStriker* striker)
+{
+    for (uint32_t i = 0; i < event->pieceCount; ++i)
+    {
+        const knBody* body = knPool_Get(&w->bodies, knWorld_Untagged(w, event->pieces[i].body));
+        if (body && body->breakId == event->id)
+        {
+            knPortBody_Ignore(body->port, striker->object, false);
+        }
+    }
+}
+
+void knWorld_ForgetStriker(knWorld* w, knBodyId id)
+{
+    for (uint32_t e = 0; e < w->breaks.liveCount; ++e)
+    {
+        knBreakEvent* event = &w->breaks.live[e];
+        knBlow* blow = &event->blow;
+        for (uint32_t i = blow->strikerCount; i > 0; --i)
+        {
+            knStriker* striker = &blow->strikers[i - 1];
+            if (knId_Equals(striker->body, id))
+            {
+                Readmit(w, event, striker);
+                blow->strikerCount -= 1;
+                *striker = blow->strikers[blow->strikerCount];
+            }
+        }
+    }
+}
+
 void knWorld_EndEvent(knWorld* w, uint32_t index)
 {
     knWorldBreaks* b = &w->breaks;
     knBreakEvent* event = &b->live[index];
+    for (uint32_t i = 0; i < event->blow.strikerCount; ++i)
+    {
+        Readmit(w, event, &event->blow.strikers[i]);
+    }
     for (uint32_t i = 0; i < event->pieceCount; ++i)
     {
         knBody* body = knPool_Get(&w->bodies, knWorld_Untagged(w, event->pieces[i].body));
-        if (!body || body->breakId != event->id)
+        if (body && body->breakId == event->id)
         {
-            continue;
-        }
-        body->breakId = 0;
-        for (uint32_t k = 0; k < event->blow.strikerCount; ++k)
-        {
-            knPortBody_Ignore(body->port, event->blow.strikers[k], false);
+            body->breakId = 0;
         }
     }
     knRelease(&w->allocator, event->pieces, event->pieceCapacity, sizeof(knEventPiece));
@@ -233,7 +265,7 @@ static knResult MakeBody(knWorld* w, knBreakEvent* event, knEventPiece* piece)
     for (uint32_t i = 0; event->isCutting && i < event->blow.strikerCount; ++i)
     {
         // it has paid for the break; until all pieces are there it must not pay again
-        knPortBody_Ignore(body->port, event->blow.strikers[i], true);
+        knPortBody_Ignore(body->port, event->blow.strikers[i].object, true);
     }
     return kn_success;
 }

@@ -106,6 +106,10 @@ extern "C"
     // No contacts between a body that has none yet and an object, which is never followed.
     void knPortBody_Ignore(knPortBody* body, const void* object, bool isIgnored);
 
+    // Whether an object is in the engine; it is not followed.
+    bool knPort_Holds(const knPort* port, const void* object);
+    bool knPort_CanMove(const void* object);
+
     typedef void knPortObjectFcn(const void* object, void* user);
 
     // Everything that is near a piece as the engine knows it.

@@ -193,11 +193,6 @@ knResult knWorld_StartRecording(knWorld* w)
         return knFail(kn_errorArgument,
                       "knWorld_StartRecording: a world of Knap's own that is not recorded yet");
     }
-    if (w->breaks.limits.secondsPerStep > 0.0)
-    {
-        return knFail(kn_errorArgument, "knWorld_StartRecording: a recording takes no budget in "
-                                        "seconds; give workPerStep");
-    }
     knRecorder recorder = {.stream.allocator = w->allocator, .grants.allocator = w->allocator};
     knResult result = knWorld_WriteSave(w, &recorder.stream, KN_SAVE_RECORDING);
     if (result != kn_success)

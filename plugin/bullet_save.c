@@ -171,6 +171,11 @@ static void WriteWaiting(knStream* s, const knWorldBreaks* b)
         KN_WRITE(s, blow->energy);
         knStream_WriteU32(s, blow->isImpact);
         knStream_WriteVec3(s, blow->place);
+        knStream_WriteU32(s, blow->strikerCount);
+        for (uint32_t k = 0; k < blow->strikerCount; ++k)
+        {
+            knStream_WriteId(s, blow->strikers[k].body);
+        }
     }
     const knHeirs* h = &b->heirs;
     uint32_t count = h->count < KN_HEIR_COUNT ? h->count : KN_HEIR_COUNT;

@@ -572,6 +572,24 @@ void knPortBody_Ignore(knPortBody* body, const void* object, bool isIgnored)
     body->body->setIgnoreCollisionCheck(static_cast<const btCollisionObject*>(object), isIgnored);
 }
 
+bool knPort_Holds(const knPort* port, const void* object)
+{
+    const btCollisionObjectArray& objects = port->world->getCollisionObjectArray();
+    for (int i = 0; i < objects.size(); ++i)
+    {
+        if (objects[i] == object)
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool knPort_CanMove(const void* object)
+{
+    return !static_cast<const btCollisionObject*>(object)->isStaticOrKinematicObject();
+}
+
 // The callback may change what the engine knows, so they are listed first.
 void knPort_EachNeighbour(knPort* port, const knPortBody* body, knPortObjectFcn* callback,
                           void* user)
