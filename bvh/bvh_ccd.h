@@ -75,6 +75,9 @@ typedef struct knCcdStepDef
     size_t size; // of this struct, set by knDefaultCcdStepDef
     const knVec3* start;
     const knVec3* end;
+    // Null, or what start and end are rounded from: then these count, and all that is said of them.
+    const knDVec3* exactStart;
+    const knDVec3* exactEnd;
     const knTriangle* triangles; // the connectivity of this step; others may have another
     uint32_t vertexCount;
     uint32_t triangleCount;

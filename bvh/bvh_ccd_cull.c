@@ -198,10 +198,10 @@ typedef struct Star
 
 static void Place(const knCcdStep* s, uint32_t v, int end, const double center[3], double out[3])
 {
-    knVec3 p = end ? s->def.end[v] : s->def.start[v];
-    out[0] = (double)p.x - center[0];
-    out[1] = (double)p.y - center[1];
-    out[2] = (double)p.z - center[2];
+    knDVec3 p = knCcdVertex(&s->def, v, end);
+    out[0] = p.x - center[0];
+    out[1] = p.y - center[1];
+    out[2] = p.z - center[2];
 }
 
 static void MakeStar(const knCcdStep* s, const knCcdContour* contour, Star* star)
@@ -298,6 +298,45 @@ static bool IsFlat(knCcdStep* s, uint32_t node)
     return false;
 }
 
+// What the kernels do of blocks, of one triangle in double.
+static uint32_t FindExactNormals(const knCcdStep* s, uint32_t t)
+{
+    const uint32_t* v = s->triangles[t].v;
+    double zero[3] = {0.0}, u[2][3], w[2][3], d[3];
+    for (int end = 0; end < 2; ++end)
+    {
+        double p[3];
+        Place(s, v[0], end, zero, p);
+        Place(s, v[1], end, p, u[end]);
+        Place(s, v[2], end, p, w[end]);
+    }
+    double error = 64.0 * UNIT * (Size(u[0]) + Size(u[1])) * (Size(w[0]) + Size(w[1])) + 0x1p-1000;
+    uint32_t directions = 0;
+    for (int bit = 0; bit < 26; ++bit)
+    {
+        DirectionOf(bit, d);
+        bool isAlong = Turn(u[0], w[0], d) > 3.0 * error && Turn(u[1], w[1], d) > 3.0 * error &&
+                       Turn(u[0], w[1], d) + Turn(u[1], w[0], d) > 3.0 * error;
+        directions |= (uint32_t)isAlong << bit;
+    }
+    return directions;
+}
+
+static uint32_t FindLeafNormals(const knCcdStep* s, const knCcdLeaf* leaf)
+{
+    uint32_t directions = ~0u;
+    for (uint32_t i = 0; i < leaf->faceBlocks && directions && !s->def.exactStart; ++i)
+    {
+        directions &= s->kernels->findNormals(&s->faceBlocks[leaf->faces + i]);
+    }
+    for (uint32_t i = leaf->item; i < leaf->item + leaf->itemCount && s->def.exactStart; ++i)
+    {
+        uint32_t t = s->items[i].triangle;
+        directions &= t < s->triangleCount && directions ? FindExactNormals(s, t) : 0;
+    }
+    return directions;
+}
+
 static void FindNormals(knCcdStep* s)
 {
     for (uint32_t node = s->nodeCount; node-- > 0;)
@@ -309,13 +348,7 @@ static void FindNormals(knCcdStep* s)
                 node == 1 ? 0 : s->normals[link->child] & s->normals[link->child + 1];
             continue;
         }
-        const knCcdLeaf* leaf = &s->leaves[link->child];
-        uint32_t directions = ~0u;
-        for (uint32_t i = 0; i < leaf->faceBlocks && directions; ++i)
-        {
-            directions &= s->kernels->findNormals(&s->faceBlocks[leaf->faces + i]);
-        }
-        s->normals[node] = directions;
+        s->normals[node] = FindLeafNormals(s, &s->leaves[link->child]);
     }
 }
 

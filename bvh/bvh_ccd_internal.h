@@ -145,7 +145,8 @@ typedef struct knCcdSink
     knCcdFunnel funnel;
     double until;      // later contacts do not matter
     double separation; //
-    float margin;      // at least the separation
+    float margin;      // at least the separation and what rounding to floats takes away
+    const knDVec3 *exactStart, *exactEnd;
     knCcdSolver solver;
     uint32_t sabotage;
     bool firstOnly;
@@ -209,6 +210,7 @@ struct knCcdStep
 {
     knAllocator allocator;
     knCcdStepDef def;
+    float margin; // of boxes and filters
     const knCcdKernels* kernels;
     uint32_t sabotage; // for tests
 
@@ -308,6 +310,13 @@ struct knCcdStep
     size_t contactCapacity, contactCount;
     knCcdFunnel funnel;
 };
+
+// A vertex at an end of the step, as it is meant.
+static inline knDVec3 knCcdVertex(const knCcdStepDef* def, uint32_t v, int end)
+{
+    const knDVec3* exact = end ? def->exactEnd : def->exactStart;
+    return exact ? exact[v] : knToDouble(end ? def->end[v] : def->start[v]);
+}
 
 // Closed: false only when one axis keeps them apart, on one side, at both ends.
 static inline bool knCcdBoxesMeet(const knCcdBox* a, const knCcdBox* b)

@@ -140,7 +140,8 @@ static inline void StoreBounds(const Bounds8* b, float margin, BoundsOfEach* eac
     }
     for (int i = 0; margin > 0.0f && i < 6 * KN_LANES; ++i)
     {
-        float *low = &each->lower[0][0][i], *high = &each->upper[0][0][i];
+        int end = i / (3 * KN_LANES), axis = i / KN_LANES % 3, lane = i % KN_LANES;
+        float *low = &each->lower[end][axis][lane], *high = &each->upper[end][axis][lane];
         *low = nextafterf(*low - margin, -INFINITY);
         *high = nextafterf(*high + margin, INFINITY);
     }

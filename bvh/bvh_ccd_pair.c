@@ -78,6 +78,11 @@ static void MeetPoints(knCcdSink* sink, const Point p[4], uint64_t key, knCcdKin
     AddFound(sink, key, &answer);
 }
 
+static Point PointAt(knDVec3 a, knDVec3 b)
+{
+    return (Point){{a.x, a.y, a.z}, {b.x, b.y, b.z}};
+}
+
 static void TakeLane(Point* p, const knCcdMoving* v, int lane)
 {
     for (int k = 0; k < 3; ++k)
@@ -94,10 +99,18 @@ void knMeetEdgeLanes(const knCcdEdges* a, int i, const knCcdEdges* b, int k, knC
     const knCcdEdges *first = isTurned ? b : a, *second = isTurned ? a : b;
     int x = isTurned ? k : i, y = isTurned ? i : k;
     Point p[4];
-    TakeLane(&p[0], &first->v[0], x);
-    TakeLane(&p[1], &first->v[1], x);
-    TakeLane(&p[2], &second->v[0], y);
-    TakeLane(&p[3], &second->v[1], y);
+    for (int c = 0; c < 4; ++c)
+    {
+        const knCcdEdges* e = c < 2 ? first : second;
+        int lane = c < 2 ? x : y;
+        uint32_t v = e->vertex[c % 2][lane];
+        if (sink->exactStart)
+        {
+            p[c] = PointAt(sink->exactStart[v], sink->exactEnd[v]);
+            continue;
+        }
+        TakeLane(&p[c], &e->v[c % 2], lane);
+    }
     uint64_t key = knCcdKey(kn_ccdEdgeEdge, first->head.id[x], second->head.id[y]);
     MeetPoints(sink, p, key, kn_ccdEdgeEdge);
 }
@@ -110,14 +123,18 @@ void knMeetFaceLanes(const knCcdVertices* a, int i, const knCcdFaces* b, int k, 
     {
         TakeLane(&p[c + 1], &b->v[c], k);
     }
+    for (int c = 0; c < 4 && sink->exactStart; ++c)
+    {
+        uint32_t v = c == 0 ? a->head.id[i] : b->vertex[c - 1][k];
+        p[c] = PointAt(sink->exactStart[v], sink->exactEnd[v]);
+    }
     uint64_t key = knCcdKey(kn_ccdVertexFace, a->head.id[i], b->head.id[k]);
     MeetPoints(sink, p, key, kn_ccdVertexFace);
 }
 
 static void TakeVertex(Point* p, const knCcdStepDef* def, uint32_t v)
 {
-    knVec3 a = def->start[v], b = def->end[v];
-    *p = (Point){{(double)a.x, (double)a.y, (double)a.z}, {(double)b.x, (double)b.y, (double)b.z}};
+    *p = PointAt(knCcdVertex(def, v, 0), knCcdVertex(def, v, 1));
 }
 
 void knMeetByNumber(const knCcdStep* s, knCcdKind kind, uint32_t a, uint32_t b, knCcdSink* sink)

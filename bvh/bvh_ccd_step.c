@@ -180,8 +180,9 @@ static void ResetSinks(knCcdStep* s, int workers)
         memset(&sink->funnel, 0, sizeof sink->funnel);
         sink->until = 1.0;
         sink->separation = s->def.separation;
-        sink->margin =
-            s->def.separation > 0.0 ? nextafterf((float)s->def.separation, INFINITY) : 0.0f;
+        sink->margin = s->margin;
+        sink->exactStart = s->def.exactStart;
+        sink->exactEnd = s->def.exactEnd;
         sink->solver = s->def.solver;
         sink->sabotage = s->sabotage;
         sink->firstOnly = s->def.firstOnly;
@@ -354,7 +355,7 @@ static knResult Update(knCcdStep* s)
 static knResult CheckArrays(const knCcdStepDef* def)
 {
     if (!def || def->size != sizeof *def || (def->vertexCount > 0 && (!def->start || !def->end)) ||
-        (def->triangleCount > 0 && !def->triangles))
+        (def->triangleCount > 0 && !def->triangles) || !def->exactStart != !def->exactEnd)
     {
         return knFail(kn_errorArgument, "a step needs positions at both ends and triangles, in a "
                                         "definition from knDefaultCcdStepDef");
@@ -400,6 +401,42 @@ static knResult CheckDef(const knCcdStepDef* def)
                         KN_MAX_WORKERS);
     }
     return result;
+}
+
+// How far a coordinate is from what it is rounded from; infinite where only one of them is finite.
+static double RoundedBy(double exact, float rounded)
+{
+    if (!isfinite(exact) || !isfinite(rounded))
+    {
+        return isfinite(exact) || isfinite(rounded) ? (double)INFINITY : 0.0;
+    }
+    return fabs(exact - (double)rounded);
+}
+
+// Boxes and filters see floats. A corner of a difference is off by twice what one of these is.
+static knResult SetMargin(knCcdStep* s)
+{
+    double most = 0.0;
+    for (uint32_t i = 0; i < s->def.vertexCount && s->def.exactStart; ++i)
+    {
+        const knDVec3 *a = &s->def.exactStart[i], *b = &s->def.exactEnd[i];
+        const knVec3 *p = &s->def.start[i], *q = &s->def.end[i];
+        const double off[6] = {RoundedBy(a->x, p->x), RoundedBy(a->y, p->y), RoundedBy(a->z, p->z),
+                               RoundedBy(b->x, q->x), RoundedBy(b->y, q->y), RoundedBy(b->z, q->z)};
+        for (int k = 0; k < 6; ++k)
+        {
+            most = off[k] > most ? off[k] : most;
+        }
+    }
+    double margin = (s->def.separation + 2.0 * most) * (1.0 + 0x1p-20);
+    if (margin > 1e38)
+    {
+        return knFail(
+            kn_errorArgument,
+            "exact positions must be those that are given rounded, and within the range of floats");
+    }
+    s->margin = margin > 0.0 ? nextafterf((float)margin, INFINITY) : 0.0f;
+    return kn_success;
 }
 
 // Null when this machine has not what was asked for.
@@ -449,7 +486,8 @@ knResult knCcdStep_Run(knCcdStep* s, const knCcdStepDef* def)
     s->def = *def;
     s->runCount += 1;
     uint32_t mode = knBeginExact();
-    result = Update(s);
+    result = SetMargin(s);
+    result = result == kn_success ? Update(s) : result;
     result = result == kn_success ? knCullCcd(s) : result;
     result = result == kn_success ? Traverse(s) : result;
     knEndExact(mode);

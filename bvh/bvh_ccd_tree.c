@@ -400,10 +400,9 @@ static void FitLeaves(int begin, int end, int worker, void* context)
     (void)worker;
     knCcdStep* s = context;
     uint32_t mode = knBeginExact();
-    float margin = s->def.separation > 0.0 ? nextafterf((float)s->def.separation, INFINITY) : 0.0f;
     for (int i = begin; i < end; ++i)
     {
-        FitLeaf(s, &s->leaves[i], margin);
+        FitLeaf(s, &s->leaves[i], s->margin);
     }
     knEndExact(mode);
 }

@@ -72,12 +72,12 @@ static knCcdStepDef DefOf(const Sheet* s)
 
 static bool Touch(const knCcdStepDef* def, knCcdKind kind, const uint32_t v[4])
 {
-    knCcdTest test = {.kind = kind};
+    knCcdTest test = {.kind = kind, .separation = def->separation};
     knCcdAnswer answer = {0};
     for (int c = 0; c < 4; ++c)
     {
-        test.start[c] = knToDouble(def->start[v[c]]);
-        test.end[c] = knToDouble(def->end[v[c]]);
+        test.start[c] = knCcdVertex(def, v[c], 0);
+        test.end[c] = knCcdVertex(def, v[c], 1);
         if (!knIsFinite(def->start[v[c]]) || !knIsFinite(def->end[v[c]]))
         {
             return false;
@@ -263,6 +263,102 @@ static void VerticesMayLoseTheirTriangles(void** state)
     {
         knDestroyCcdStep(steps[m]);
     }
+}
+
+// Positions in double count to their last digit: rounded to floats, all of the sheet is in one
+// place.
+static void PositionsMayBeDoubles(void** state)
+{
+    (void)state;
+    static Sheet s;
+    static knDVec3 exact[2][VERTICES];
+    MakeSheet(&s, 0.2f);
+    for (int i = 0; i < 2 * VERTICES; ++i)
+    {
+        knVec3* p = i % 2 ? &s.end[i / 2] : &s.start[i / 2];
+        knDVec3 q = knMakeDVec3(1000.0 + 1e-6 * (double)p->x, 1e-6 * (double)p->y - 500.0,
+                                700.0 + 1e-6 * (double)p->z);
+        exact[i % 2][i / 2] = q;
+        *p = knMakeVec3((float)q.x, (float)q.y, (float)q.z);
+    }
+    for (int m = 0; m < 2 * kn_ccdMethodCount; ++m)
+    {
+        knCcdStep* step;
+        size_t edgeCount;
+        assert_int_equal(knCreateCcdStep(&step, NULL), kn_success);
+        knCcdStepDef def = DefOf(&s);
+        def.exactStart = exact[0];
+        def.exactEnd = exact[1];
+        def.method = (knCcdMethod)(m / 2);
+        def.culling = m % 2 ? kn_ccdCullNone : kn_ccdCullExact;
+        assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+        const knEdge* edges = knCcdStep_Edges(step, &edgeCount);
+        size_t count = FindAll(&def, edges, edgeCount, expected);
+        assert_true(count > 0);
+        assert_int_equal(CountDifferences(step, count), 0);
+        def.exactStart = def.exactEnd = NULL;
+        def.triangleCount = 40; // enough to see it, and all meet all
+        assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+        assert_true(CountDifferences(step, count) > 0);
+        def.exactStart = exact[0];
+        assert_int_equal(knCcdStep_Run(step, &def), kn_errorArgument);
+        def.exactEnd = exact[1];
+        exact[1][3].y += 1e60;
+        assert_int_equal(knCcdStep_Run(step, &def), kn_errorArgument);
+        exact[1][3].y = exact[1][2].y;
+        knDestroyCcdStep(step);
+    }
+}
+
+// What comes near enough is a contact, by all pairs too.
+static void ASeparationIsKept(void** state)
+{
+    (void)state;
+    static Sheet s;
+    size_t counts[3];
+    MakeSheet(&s, 0.05f);
+    for (uint32_t i = 0; i < SIDE * SIDE; ++i)
+    {
+        s.end[i].z = i % SIDE > 6 ? 0.15f : -0.1f; // so that it stays apart
+    }
+    for (int m = 0; m < 3 * kn_ccdMethodCount; ++m)
+    {
+        knCcdStep* step;
+        size_t edgeCount;
+        assert_int_equal(knCreateCcdStep(&step, NULL), kn_success);
+        knCcdStepDef def = DefOf(&s);
+        def.separation = 0.4 * (m % 3);
+        def.method = (knCcdMethod)(m / 3);
+        assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+        const knEdge* edges = knCcdStep_Edges(step, &edgeCount);
+        counts[m % 3] = FindAll(&def, edges, edgeCount, expected);
+        assert_int_equal(CountDifferences(step, counts[m % 3]), 0);
+        knDestroyCcdStep(step);
+    }
+    assert_true(counts[0] < counts[1] && counts[1] < counts[2]);
+}
+
+// Parts that lie flat are skipped in double too.
+static void DoublesAreCulled(void** state)
+{
+    (void)state;
+    static Sheet s;
+    static knDVec3 exact[VERTICES];
+    knCcdStep* step;
+    MakeSheet(&s, 0.0f);
+    for (uint32_t i = 0; i < VERTICES; ++i)
+    {
+        exact[i] = knMakeDVec3(0.1 * (i % SIDE), 0.1 * (double)(i / SIDE), 1e-3 * (i % 5));
+        s.start[i] = knMakeVec3((float)exact[i].x, (float)exact[i].y, (float)exact[i].z);
+    }
+    assert_int_equal(knCreateCcdStep(&step, NULL), kn_success);
+    knCcdStepDef def = DefOf(&s);
+    def.end = s.start;
+    def.exactStart = def.exactEnd = exact;
+    def.vertexCount = SIDE * SIDE;
+    assert_int_equal(knCcdStep_Run(step, &def), kn_success);
+    assert_true(knCcdStep_Funnel(step).culledNodes > 0);
+    knDestroyCcdStep(step);
 }
 
 static bool IsExpected(const knCcdContact* c, size_t expectedCount)
@@ -680,6 +776,9 @@ int main(void)
         cmocka_unit_test(EveryMethodFindsWhatAllPairsFind),
         cmocka_unit_test(LoneAndBrokenVerticesLoseNothing),
         cmocka_unit_test(VerticesMayLoseTheirTriangles),
+        cmocka_unit_test(PositionsMayBeDoubles),
+        cmocka_unit_test(ASeparationIsKept),
+        cmocka_unit_test(DoublesAreCulled),
         cmocka_unit_test(ConesLoseWhatTheyAreKnownToLose),
         cmocka_unit_test(NoTestIsMadeTwice),
         cmocka_unit_test(OrphansAreThoseOfTheDefinition),

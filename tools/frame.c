@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-knResult knFrame_AddPosition(knFrame* f, knVec3 position)
+knResult knFrame_AddPosition(knFrame* f, knVec3 position, knDVec3 exact)
 {
     if (f->positionCount >= KN_MAX_MESH_SIZE)
     {
@@ -15,8 +15,15 @@ knResult knFrame_AddPosition(knFrame* f, knVec3 position)
     }
     knResult result = knGrow(&f->allocator, (void**)&f->positions, &f->positionCapacity,
                              f->positionCount + 1, sizeof *f->positions);
+    result = result == kn_success ? knGrow(&f->allocator, (void**)&f->exact, &f->exactCapacity,
+                                           f->positionCount + 1, sizeof *f->exact)
+                                  : result;
     if (result == kn_success)
     {
+        knDVec3 p = knToDouble(position);
+        f->isExact = f->isExact && !(p.x < exact.x || p.x > exact.x || p.y < exact.y ||
+                                     p.y > exact.y || p.z < exact.z || p.z > exact.z);
+        f->exact[f->positionCount] = exact;
         f->positions[f->positionCount++] = position;
     }
     return result;
@@ -72,17 +79,20 @@ static knResult CheckIndices(const knFrame* f)
 static knResult ReadObjVertex(knFrame* f, const char* text)
 {
     float x[3];
+    double exact[3];
     for (int i = 0; i < 3; ++i)
     {
         char* end;
-        x[i] = strtof(text, &end);
+        x[i] = strtof(text, NULL); // not by way of a double, which would round twice
+        exact[i] = strtod(text, &end);
         if (end == text)
         {
             return knFail(kn_errorFormat, "vertex %zu has no three coordinates", f->positionCount);
         }
         text = end;
     }
-    return knFrame_AddPosition(f, knMakeVec3(x[0], x[1], x[2]));
+    return knFrame_AddPosition(f, knMakeVec3(x[0], x[1], x[2]),
+                               knMakeDVec3(exact[0], exact[1], exact[2]));
 }
 
 // "7", "7/2", "7//3" or "-1"; negative ones count back from the last vertex.
@@ -139,7 +149,7 @@ knResult knReadFrame(knFrame* frame, const char* path, const knAllocator* alloca
     {
         return result;
     }
-    knFrame f = {.allocator = a};
+    knFrame f = {.allocator = a, .isExact = true};
     result = isPly ? knReadPly(&f, text, size) : ReadObj(&f, text);
     result = result == kn_success ? CheckIndices(&f) : result;
     knRelease(&a, text, size + 1, 1);
@@ -157,6 +167,7 @@ knResult knReadFrame(knFrame* frame, const char* path, const knAllocator* alloca
 void knDestroyFrame(knFrame* f)
 {
     knRelease(&f->allocator, f->positions, f->positionCapacity, sizeof *f->positions);
+    knRelease(&f->allocator, f->exact, f->exactCapacity, sizeof *f->exact);
     knRelease(&f->allocator, f->triangles, f->triangleCapacity, sizeof *f->triangles);
     memset(f, 0, sizeof *f);
 }

@@ -10,10 +10,12 @@ typedef struct knFrame
 {
     knAllocator allocator;
     knVec3* positions;
+    knDVec3* exact; // what these are rounded from, as the file has it
     knTriangle* triangles;
-    size_t positionCount, positionCapacity;
+    size_t positionCount, positionCapacity, exactCapacity;
     size_t triangleCount, triangleCapacity;
-    size_t roundedCount; // coordinates that were no floats
+    size_t roundedCount; // coordinates of doubles that were no floats
+    bool isExact;        // no coordinate is rounded
 } knFrame;
 
 // PLY (ASCII, little- or big-endian) or OBJ, by the name's ending. Only triangles: a polygon would
@@ -23,5 +25,5 @@ void knDestroyFrame(knFrame* frame);
 
 // For the readers: `bytes` has a zero behind it.
 knResult knReadPly(knFrame* frame, const char* bytes, size_t size);
-knResult knFrame_AddPosition(knFrame* frame, knVec3 position);
+knResult knFrame_AddPosition(knFrame* frame, knVec3 position, knDVec3 exact);
 knResult knFrame_AddTriangle(knFrame* frame, const double* corners, size_t cornerCount);

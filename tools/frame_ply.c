@@ -267,7 +267,8 @@ static knResult TakeItem(knFrame* f, const Element* e, const double position[3],
         x[axis] = (float)position[axis];
         f->roundedCount += (double)x[axis] != position[axis] && position[axis] == position[axis];
     }
-    return knFrame_AddPosition(f, knMakeVec3(x[0], x[1], x[2]));
+    return knFrame_AddPosition(f, knMakeVec3(x[0], x[1], x[2]),
+                               knMakeDVec3(position[0], position[1], position[2]));
 }
 
 static knResult ReadItem(Reader* r, knFrame* f, const Element* e)

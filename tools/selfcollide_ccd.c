@@ -75,8 +75,10 @@ static void PrintContacts(FILE* out, const knCcdStep* step, size_t vertexCount)
     {
         const knCcdContact* c = &contacts[i];
         bool isEdges = c->kind == kn_ccdEdgeEdge;
-        fprintf(out, "%s %zu %zu %.9g\n", isEdges ? "ee" : "vf", c->a + (isEdges ? vertexCount : 0),
-                c->b + vertexCount + (isEdges ? 0 : edgeCount), c->time);
+        // to the last digit: a time that is rounded up would no longer be before the contact
+        fprintf(out, "%s %zu %zu %.17g\n", isEdges ? "ee" : "vf",
+                c->a + (isEdges ? vertexCount : 0), c->b + vertexCount + (isEdges ? 0 : edgeCount),
+                c->time);
     }
 }
 
@@ -105,7 +107,8 @@ static int WriteContacts(const Steps* steps, const knCcdStep* step, size_t verte
     return result == kn_success ? kn_exitOk : knReportFailure(kn_exitUnwritable);
 }
 
-static void JsonStep(knJson* json, const knCcdStep* step, const char* path, double ms)
+static void JsonStep(knJson* json, const knCcdStep* step, const char* path, bool isDouble,
+                     double ms)
 {
     size_t count, edges = 0;
     const knCcdContact* contacts = knCcdStep_Contacts(step, &count);
@@ -131,6 +134,7 @@ static void JsonStep(knJson* json, const knCcdStep* step, const char* path, doub
     knJson_Count(json, "culled_nodes", f.culledNodes);
     knJson_Count(json, "steps", f.steps);
     knJson_Count(json, "capped_tests", f.cappedTests);
+    knJson_Bool(json, "doubles", isDouble);
     knJson_Number(json, "ccd_ms", ms);
     knJson_EndObject(json);
 }
@@ -150,6 +154,8 @@ static int RunStep(Steps* steps, const knFrame* from, const knFrame* to, const c
     knCcdStepDef def = steps->job->def;
     def.start = from->positions;
     def.end = to->positions;
+    def.exactStart = from->isExact && to->isExact ? NULL : from->exact;
+    def.exactEnd = from->isExact && to->isExact ? NULL : to->exact;
     def.vertexCount = (uint32_t)to->positionCount;
     def.triangles = to->triangles;
     def.triangleCount = (uint32_t)to->triangleCount;
@@ -160,7 +166,7 @@ static int RunStep(Steps* steps, const knFrame* from, const knFrame* to, const c
     {
         return knReportFailure(result == kn_errorArgument ? kn_exitUsage : kn_exitInternal);
     }
-    JsonStep(&steps->json, steps->step, path, NowMs() - begin);
+    JsonStep(&steps->json, steps->step, path, def.exactStart != NULL, NowMs() - begin);
     return WriteContacts(steps, steps->step, to->positionCount, index);
 }
 
@@ -175,11 +181,6 @@ static int RunFrames(Steps* steps)
         {
             code = knReportFailure(kn_exitUnreadable);
             break;
-        }
-        if (to.roundedCount > 0)
-        {
-            fprintf(stderr, "%s: %zu coordinates were no floats and are rounded\n",
-                    knFileName(frames[i]), to.roundedCount);
         }
         code = i > 0 ? RunStep(steps, &from, &to, frames[i], i - 1) : kn_exitOk;
         knDestroyFrame(&from);
