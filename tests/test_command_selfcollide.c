@@ -116,12 +116,12 @@ static void WriteText(const char* path, const char* text)
     fclose(file);
 }
 
-static void AssertOnePair(const char* path)
+static void AssertPairs(const char* arguments, const char* expected)
 {
-    assert_int_equal(RunCommand("%s --pairs pairs.txt", path), 0);
+    assert_int_equal(RunCommand("%s --pairs pairs.txt", arguments), 0);
     size_t size = 0;
     char* text = ReadWhole("pairs.txt", &size);
-    assert_string_equal(text, "0 1\n");
+    assert_string_equal(text, expected);
     free(text);
 }
 
@@ -131,44 +131,174 @@ static void EveryFormatGivesTheSamePairs(void** state)
     for (int i = 0; i < 4; ++i)
     {
         WriteBinaryPly("frame.ply", (i & 1) != 0, (i & 2) != 0);
-        AssertOnePair("frame.ply");
+        AssertPairs("frame.ply", "0 1\n");
     }
     WriteText("ascii.ply", "ply\r\nformat ascii 1.0\r\nelement vertex 9\r\nproperty float x\r\n"
                            "property float y\r\nproperty float z\r\nelement face 3\r\n"
                            "property list uchar uint vertex_index\r\nend_header\r\n"
                            "0 0 0\n2 0 0\n0 2 0\n.5 .5 -1\n.5 .5 1\n1 .5 1\n5 5 5\n6 5 5\n5 6 5\n"
                            "3 0 1 2\n3 3 4 5\n3 6 7 8\n");
-    AssertOnePair("ascii.ply");
+    AssertPairs("ascii.ply", "0 1\n");
     WriteText("frame.obj", "# a comment\nv 0 0 0\nv 2 0 0\nv 0 2 0\nvt 0 0\nf 1/1 2/1/1 3//1\n"
                            "v .5 .5 -1\nv .5 .5 1\nv 1 .5 1\nf -3 -2 -1\nv 5 5 5\nv 6 5 5\n"
                            "v 5 6 5\nf 7 8 9\n");
-    AssertOnePair("frame.obj");
+    AssertPairs("frame.obj", "0 1\n");
 }
+
+// A square, a triangle through both halves of it, nothing, a segment through it, a point on it, and
+// a triangle that lies elsewhere and has a corner twice.
+#define ODD_PAIRS "0 1\n0 3\n0 4\n"
+
+static const float oddPoints[13][3] = {
+    {0, 0, 0},        {2, 0, 0},           {2, 2, 0},          {0, 2, 0},
+    {0.5f, 0.5f, -1}, {0.5f, 0.5f, 1},     {1, 0.5f, 1},       {1.5f, 1.25f, -1},
+    {1.5f, 1.25f, 1}, {0.25f, 0.75f, 0.f}, {9.0f, 9.0f, 9.0f}, {8.0f, 9.0f, 9.0f},
+    {9, 9, 9}};
+
+static const char* const oddFaces[6] = {"4 0 1 2 3", "3 4 5 6", "0", "2 7 8", "1 9", "3 10 11 10"};
+
+// Everything that a header may have: blanks and tabs, long comments, other elements and lists,
+// faces before vertices, and lines that end in one of three ways.
+static void WriteOddPly(const char* path, const char* lineEnd)
+{
+    FILE* file = fopen(path, "wb");
+    fprintf(file, "ply%sformat   ascii 1.0%scomment ", lineEnd, lineEnd);
+    for (int i = 0; i < 300; ++i)
+    {
+        fputs("element ", file);
+    }
+    fprintf(file, "%sobj_info num_cols 512%selement face 6%sproperty list\tuint8 int8 ", lineEnd,
+            lineEnd, lineEnd);
+    fprintf(file, "vertex_indices%sproperty list uchar float texcoord%selement camera 1%s", lineEnd,
+            lineEnd, lineEnd);
+    fprintf(file, "property int8 x%selement vertex 13%sproperty float64 x%s", lineEnd, lineEnd,
+            lineEnd);
+    fprintf(file, "property double y%sproperty uchar red%sproperty double z%send_header%s", lineEnd,
+            lineEnd, lineEnd, lineEnd);
+    for (int i = 0; i < 6; ++i)
+    {
+        fprintf(file, "%s %s%s", oddFaces[i], i == 1 ? "2 0.5 0.5" : "0", lineEnd);
+    }
+    fprintf(file, "-7%s", lineEnd);
+    for (int i = 0; i < 13; ++i)
+    {
+        const float* p = oddPoints[i];
+        fprintf(file, "%.9g %.9g 255 %.9g%s", (double)p[0], (double)p[1], (double)p[2], lineEnd);
+    }
+    fclose(file);
+}
+
+// Pairs are those of the file's faces, whatever corners they have.
+static void OddFilesAreRead(void** state)
+{
+    (void)state;
+    static const char* const ends[] = {"\n", "\r\n", "\r"};
+    for (size_t i = 0; i < COUNT_OF(ends); ++i)
+    {
+        WriteOddPly("odd.ply", ends[i]);
+        AssertPairs("odd.ply", ODD_PAIRS);
+    }
+    AssertPairs("odd.ply --method lazy --no-adjacent", ODD_PAIRS);
+    assert_int_equal(RunCommand("odd.ply odd.ply --ccd"), 2);
+    WriteText("odd.obj", "  # ends in \\\nmtllib a.mtl\r\no thing\nv 0 0 0 0.5 0.5 0.5\nv 2 0 0 1\n"
+                         "v 2 2 0\n\tv\t0 2 0\nvn 0 0 1\nvt 0 0\ns off\nf 1//1 2//1 3//1 4//1 # a "
+                         "square\nv .5 .5 -1\nv 5e-1 +.5 1\nv 1 .5 1\nf -3/1/1 -2/1/1 \\\n-1/1/1\n"
+                         "l 1 2 3\np 4\nv 1.5 1.25 -1\nv 1.5 1.25 1\nf 8 9\r\nf 12 13 12\nv 0 0 9\n"
+                         "v 7 7 7\nv 8 8 8\nv 9 8 7");
+    AssertPairs("odd.obj", "0 1\n0 2\n");
+}
+
+// Two polygons that share a corner cross each other where the triangles of their fans share none.
+static void AdjacentPolygonsAreLeftOut(void** state)
+{
+    (void)state;
+    WriteText("corner.obj",
+              "v 0 0 0\nv 4 0 0\nv 4 4 0\nv 2 6 0\nv 0 4 0\nv .4 3.5 -1\nv .6 3.5 -1\n"
+              "v .5 3.5 1\nf 1 2 3 4 5\nf 6 7 8 3\n");
+    AssertPairs("corner.obj", "0 1\n");
+    AssertPairs("corner.obj --no-adjacent", "");
+}
+
+static void AssertTold(const char* word)
+{
+    size_t size = 0;
+    char* text = ReadWhole("messages.txt", &size);
+    if (!strstr(text, word))
+    {
+        fail_msg("'%s' does not say '%s'", text, word);
+    }
+    free(text);
+}
+
+#define PLY    "ply\nformat ascii 1.0\n"
+#define POINT  "element vertex 1\nproperty float x\nproperty float y\nproperty float z\n"
+#define CORNER "element face 1\nproperty list uchar int vertex_index\n"
 
 static void BadFilesAreErrors(void** state)
 {
     (void)state;
-    static const char* const bad[] = {
-        "",
-        "ply\n",
-        "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n",
-        "ply\nformat ascii 1.0\nelement face 1\nproperty list uchar int vertex_index\nend_header\n"
-        "3 0 1 2\n",
-        "ply\nformat binary_big_endian 1.0\nelement vertex 99999999\nproperty float "
-        "x\nend_header\n",
-        "ply\nformat ascii 1.0\nelement face 1\nproperty list uchar int vertex_index\nend_header\n"
-        "4 0 1 2 3\n"};
+    static const char* const bad[][2] = {
+        {"", "empty"},
+        {"ply\n", "without an end"},
+        {"plx\nend_header\n", "begin with 'ply'"},
+        {"ply\nformat text 1.0\nend_header\n", "known format"},
+        {PLY "element vertex 1\nproperty float x\nend_header\n1\n", "without y"},
+        {PLY "element face 1\nproperty uchar red\nend_header\n1\n", "list vertex_indices"},
+        {PLY "element tristrips 1\nproperty list int int vertex_indices\nend_header\n0\n",
+         "strips"},
+        {PLY "property float x\nend_header\n", "'property float x'"},
+        {PLY POINT CORNER "end_header\n0 0 0\n3 0 0 1\n", "vertex 1, but there are 1"},
+        {PLY POINT CORNER "end_header\n0 0 0\n3 0 0 -1\n", "names vertex -1"},
+        {PLY POINT CORNER "end_header\n0 0 0\n3 0 0.5 0\n", "names vertex 0.5"},
+        {PLY POINT CORNER "end_header\n0 0 0\n3 0 0\n", "ends early"},
+        {PLY POINT CORNER "end_header\n0 0 zero\n3 0 0 0\n", "not numbers"},
+        {"ply\nformat binary_big_endian 1.0\nelement vertex 99999999\nproperty float x\nproperty "
+         "float y\nproperty float z\nend_header\n",
+         "ends early"}};
     for (size_t i = 0; i < COUNT_OF(bad); ++i)
     {
-        WriteText("bad.ply", bad[i]);
+        WriteText("bad.ply", bad[i][0]);
         assert_int_equal(RunCommand("bad.ply --pairs none.txt"), 2);
+        AssertTold(bad[i][1]);
     }
-    WriteText("bad.obj", "v 0 0 0\nf 1 2 3\n");
-    assert_int_equal(RunCommand("bad.obj"), 2);
-    assert_int_equal(RunCommand("missing.ply"), 2);
-    assert_int_equal(RunCommand(""), 1);
-    assert_int_equal(RunCommand("frame.obj --method slow"), 1);
-    assert_int_equal(RunCommand("frame.obj frame.obj --ccd --method lazy"), 1);
+    static const char* const badObj[][2] = {{"v 0 0 0\nf 1 2 3\n", "vertex 1, but there are 1"},
+                                            {"v 0 0 0\nf 1 1 x\n", "'x' is no vertex"},
+                                            {"v 0 0 0\nf 1 1.5 1\n", "'1.5' is no vertex"},
+                                            {"v 0 0 0\nf 0 1 1\n", "'0' is no vertex"},
+                                            {"v 0 0 0\nf -2 1 1\n", "names vertex -1"},
+                                            {"v 0 0\n1 0 0\n", "three coordinates"}};
+    for (size_t i = 0; i < COUNT_OF(badObj); ++i)
+    {
+        WriteText("bad.obj", badObj[i][0]);
+        assert_int_equal(RunCommand("bad.obj"), 2);
+        AssertTold(badObj[i][1]);
+    }
+}
+
+static void ExitCodesTellWhatWasWrong(void** state)
+{
+    (void)state;
+    WriteText("frame.stl", "solid\n");
+    static const struct
+    {
+        const char* arguments;
+        int code;
+        const char* word;
+    } cases[] = {{"missing.ply", 2, "missing.ply"},
+                 {"frame.stl", 2, "neither .ply nor .obj"},
+                 {"", 1, "at least one frame"},
+                 {"corner.obj --method slow", 1, "'slow' is no word"},
+                 {"corner.obj --threads 0", 1, "--threads"},
+                 {"corner.obj --sideways", 1, "sideways"},
+                 {"corner.obj corner.obj --ccd --method lazy", 1, "'lazy' is no word"},
+                 {"corner.obj --pairs no-such-folder/pairs", 5, "no-such-folder"},
+                 {"corner.obj --stats no-such-folder/stats >pairs.txt", 5, "no-such-folder"},
+                 {"corner.obj >/dev/full", 5, "standard output"}};
+    for (size_t i = 0; i < COUNT_OF(cases); ++i)
+    {
+        assert_int_equal(RunCommand("%s", cases[i].arguments), cases[i].code);
+        AssertTold(cases[i].word);
+    }
 }
 
 #define FRAMES 12
@@ -316,7 +446,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(EveryFormatGivesTheSamePairs),
+        cmocka_unit_test(OddFilesAreRead),
+        cmocka_unit_test(AdjacentPolygonsAreLeftOut),
         cmocka_unit_test(BadFilesAreErrors),
+        cmocka_unit_test(ExitCodesTellWhatWasWrong),
         cmocka_unit_test(FramesMayChangeTheirFaces),
         cmocka_unit_test(ContactsBetweenFramesAreFound),
         cmocka_unit_test(ClothHasItsPairs),

@@ -7,6 +7,7 @@
 #include "knap/bvh.h"
 #include "selfcollide_ccd.h"
 #include "selfcollide_hierarchy.h"
+#include "selfcollide_pairs.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ typedef struct Options
 
 typedef struct FrameStats
 {
-    size_t vertices, triangles, pairs, missed, rounded;
+    size_t vertices, faces, triangles, pairs, missed, rounded;
     bool isUpdate; // the hierarchy of the frame before was kept
     double readMs, updateMs, queryMs;
     knBvhFunnel funnel;
@@ -48,6 +49,7 @@ typedef struct Job
     knBvhScene* scene;
     knHierarchy* hierarchy;
     knBvhQuery* query;
+    knFacePairs pairs;
     knTaskPool* pool;
     knFrame frame; // the one before
     knId body;
@@ -61,7 +63,8 @@ static void PrintHelp(void)
         "Finds every pair of triangles that meet in a surface, exactly. Frames are PLY or OBJ\n"
         "files, one per time step; while they have the same faces the hierarchy is kept and\n"
         "updated. Pairs go to standard output, or to files, one 'i j' a line, i < j, sorted;\n"
-        "numbers are the file's own face indices, from 0.\n\n"
+        "numbers are the file's own face indices, from 0. A polygon is the fan of triangles from\n"
+        "its first corner.\n\n"
         "  --method M     how the hierarchy is built and kept, words joined by '-' or ',':\n"
         "                 median, midpoint (default), grid; refit (default), rebuild, selective;\n"
         "                 cull (default), nocull, or the papers' dualcones and cones, which may\n"
@@ -253,7 +256,6 @@ static knResult QueryHierarchy(Job* job, FrameStats* stats)
     knHierarchyInfo info;
     def.skipAdjacent = job->options->skipAdjacent;
     knResult result = knBvhQuery_RunHierarchy(job->query, job->hierarchy, &def);
-    knBvhQuery_Pairs(job->query, &stats->pairs);
     knHierarchy_Info(job->hierarchy, &info);
     stats->funnel = knBvhQuery_Funnel(job->query);
     stats->work = knHierarchy_TakeWork(job->hierarchy);
@@ -273,96 +275,35 @@ static knResult QueryScene(Job* job, FrameStats* stats)
     def.skipAdjacent = job->options->skipAdjacent;
     def.tasks = &hooks;
     knResult result = knBvhQuery_Run(job->query, job->scene, &def);
-    knBvhQuery_Pairs(job->query, &stats->pairs);
     stats->funnel = knBvhQuery_Funnel(job->query);
     knBvhScene_Info(job->scene, &stats->info);
     return result;
 }
 
-static char* AppendNumber(char* at, uint32_t number)
+static int WritePairs(Job* job, int frame)
 {
-    char digits[10];
-    int count = 0;
-    do
+    const char* path = job->options->pairsPath;
+    char numbered[4096];
+    if (path && job->options->frameCount > 1)
     {
-        digits[count++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    while (count > 0)
-    {
-        *at++ = digits[--count];
+        int length = snprintf(numbered, sizeof numbered, "%s.%d", path, frame);
+        if (length >= (int)sizeof numbered)
+        {
+            knFail(kn_errorFile, "the name of the pairs' file is too long");
+            return knReportFailure(kn_exitUnwritable);
+        }
+        path = numbered;
     }
-    return at;
+    knResult result = knWriteFacePairs(&job->pairs, path);
+    return result == kn_success
+               ? kn_exitOk
+               : knReportFailure(result == kn_errorMemory ? kn_exitInternal : kn_exitUnwritable);
 }
 
-// 22 bytes a line are enough for two ids of 32 bits.
-static knResult WritePairs(const Job* job, int frame)
+static void TellFrame(const FrameStats* stats, const char* path)
 {
-    size_t count;
-    const knBvhPair* pairs = knBvhQuery_Pairs(job->query, &count);
-    knAllocator a = knDefaultAllocator();
-    char* text = knAllocate(&a, 22 * count + 1, 1);
-    if (!text)
-    {
-        return kn_errorMemory;
-    }
-    char* at = text;
-    for (size_t i = 0; i < count; ++i)
-    {
-        at = AppendNumber(at, pairs[i].a);
-        *at++ = ' ';
-        at = AppendNumber(at, pairs[i].b);
-        *at++ = '\n';
-    }
-    knResult result = kn_success;
-    size_t size = (size_t)(at - text);
-    if (job->options->pairsPath)
-    {
-        char path[4096];
-        snprintf(path, sizeof path, job->options->frameCount > 1 ? "%s.%d" : "%s",
-                 job->options->pairsPath, frame);
-        result = knWriteFile(path, text, size);
-    }
-    else
-    {
-        fwrite(text, 1, size, stdout);
-    }
-    knRelease(&a, text, 22 * count + 1, 1);
-    return result;
-}
-
-static int RunFrame(Job* job, int index)
-{
-    FrameStats* stats = &job->stats[index];
-    knFrame frame;
-    double start = NowMs();
-    if (knReadFrame(&frame, job->options->frames[index], NULL) != kn_success)
-    {
-        return knReportFailure(kn_exitUnreadable);
-    }
-    stats->vertices = frame.positionCount;
-    stats->triangles = frame.triangleCount;
-    stats->rounded = frame.roundedCount;
-    double read = NowMs();
-    knResult result = UpdateScene(job, &frame, stats);
-    stats->updateMs = NowMs() - read;
-    if (result == kn_success && !job->options->usesHierarchy &&
-        job->options->scene.culling > kn_bvhCullExact)
-    {
-        result = CountMissed(job, stats);
-    }
-    double updated = NowMs();
-    result = result == kn_success ? QueryScene(job, stats) : result;
-    stats->queryMs = NowMs() - updated;
-    stats->readMs = read - start;
-    knDestroyFrame(&job->frame);
-    job->frame = frame;
-    if (result != kn_success)
-    {
-        return knReportFailure(kn_exitInternal);
-    }
-    fprintf(stderr, "%s: %zu triangles, %zu pairs; %s %.2f ms, query %.2f ms\n",
-            knFileName(job->options->frames[index]), stats->triangles, stats->pairs,
+    fprintf(stderr, "%s: %zu %s, %zu pairs; %s %.2f ms, query %.2f ms\n", knFileName(path),
+            stats->faces, stats->faces == stats->triangles ? "triangles" : "faces", stats->pairs,
             stats->isUpdate ? "update" : "build", stats->updateMs, stats->queryMs);
     if (stats->info.brokenCount > 0)
     {
@@ -377,7 +318,45 @@ static int RunFrame(Job* job, int index)
     {
         fprintf(stderr, "  %zu coordinates were no floats and are rounded\n", stats->rounded);
     }
-    return WritePairs(job, index) == kn_success ? kn_exitOk : knReportFailure(kn_exitUnwritable);
+}
+
+static int RunFrame(Job* job, int index)
+{
+    FrameStats* stats = &job->stats[index];
+    knFrame frame;
+    double start = NowMs();
+    if (knReadFrame(&frame, job->options->frames[index], NULL) != kn_success)
+    {
+        return knReportFailure(kn_exitUnreadable);
+    }
+    stats->vertices = frame.positionCount;
+    stats->triangles = frame.triangleCount;
+    stats->faces = frame.faceCount;
+    stats->rounded = frame.roundedCount;
+    double read = NowMs();
+    knResult result = UpdateScene(job, &frame, stats);
+    stats->updateMs = NowMs() - read;
+    if (result == kn_success && !job->options->usesHierarchy &&
+        job->options->scene.culling > kn_bvhCullExact)
+    {
+        result = CountMissed(job, stats);
+    }
+    double updated = NowMs();
+    result = result == kn_success ? QueryScene(job, stats) : result;
+    stats->queryMs = NowMs() - updated;
+    stats->readMs = read - start;
+    result = result == kn_success
+                 ? knGatherFacePairs(&job->pairs, job->query, &frame, job->options->skipAdjacent)
+                 : result;
+    stats->pairs = job->pairs.count;
+    knDestroyFrame(&job->frame);
+    job->frame = frame;
+    if (result != kn_success)
+    {
+        return knReportFailure(kn_exitInternal);
+    }
+    TellFrame(stats, job->options->frames[index]);
+    return WritePairs(job, index);
 }
 
 static void JsonFunnel(knJson* json, const knBvhFunnel* f)
@@ -398,6 +377,7 @@ static void JsonFrame(knJson* json, const FrameStats* s, const char* path)
     knJson_BeginObject(json, NULL);
     knJson_String(json, "file", path);
     knJson_Count(json, "vertices", s->vertices);
+    knJson_Count(json, "faces", s->faces);
     knJson_Count(json, "triangles", s->triangles);
     knJson_Count(json, "pairs", s->pairs);
     knJson_Count(json, "missed_pairs", s->missed);
@@ -442,8 +422,8 @@ static int WriteStats(const Job* job)
 
 static int RunJob(const Options* o)
 {
-    Job job = {.options = o};
     knAllocator a = knDefaultAllocator();
+    Job job = {.options = o, .pairs = {.allocator = a}};
     job.stats = knAllocate(&a, (size_t)o->frameCount, sizeof *job.stats);
     int code = kn_exitOk;
     if (!job.stats || knCreateBvhQuery(&job.query, NULL) != kn_success ||
@@ -464,6 +444,7 @@ static int RunJob(const Options* o)
         code = WriteStats(&job);
     }
     knDestroyFrame(&job.frame);
+    knDestroyFacePairs(&job.pairs);
     knDestroyBvhQuery(job.query);
     knDestroyBvhScene(job.scene);
     knDestroyHierarchy(job.hierarchy);

@@ -8,9 +8,9 @@
 // The header names elements and their properties; what is not a vertex's place or a face's corners
 // is stepped over.
 
-#define MAX_PROPERTIES 64
+#define MAX_PROPERTIES 128
 #define MAX_ELEMENTS   16
-#define MAX_CORNERS    16
+#define MAX_LINE       256
 
 typedef enum Type
 {
@@ -46,7 +46,7 @@ typedef struct Element
     unsigned long count;
     Property properties[MAX_PROPERTIES];
     int propertyCount;
-    bool isVertex, isFace;
+    bool isVertex, isFace, isStrips;
 } Element;
 
 typedef struct Reader
@@ -56,6 +56,8 @@ typedef struct Reader
     Encoding encoding;
     Element elements[MAX_ELEMENTS];
     int elementCount;
+    double* corners; // of one face
+    size_t cornerCapacity;
 } Reader;
 
 static Type ParseType(const char* word)
@@ -84,7 +86,7 @@ static knResult AddElement(Reader* r, const char* line)
 {
     char name[64];
     unsigned long count;
-    if (sscanf(line, "element %63s %lu", name, &count) != 2 || r->elementCount == MAX_ELEMENTS)
+    if (sscanf(line, " element %63s %lu", name, &count) != 2 || r->elementCount == MAX_ELEMENTS)
     {
         return knFail(kn_errorFormat, "PLY header: '%s' cannot be used", line);
     }
@@ -93,13 +95,14 @@ static knResult AddElement(Reader* r, const char* line)
     e->count = count;
     e->isVertex = strcmp(name, "vertex") == 0;
     e->isFace = strcmp(name, "face") == 0;
+    e->isStrips = strcmp(name, "tristrips") == 0;
     return kn_success;
 }
 
 static knResult AddProperty(Reader* r, const char* line)
 {
     char first[64], second[64], third[64], fourth[64];
-    int words = sscanf(line, "property %63s %63s %63s %63s", first, second, third, fourth);
+    int words = sscanf(line, " property %63s %63s %63s %63s", first, second, third, fourth);
     Element* e = r->elementCount > 0 ? &r->elements[r->elementCount - 1] : NULL;
     bool isList = words == 4 && strcmp(first, "list") == 0;
     Property p = {.axis = -1};
@@ -119,49 +122,99 @@ static knResult AddProperty(Reader* r, const char* line)
     return kn_success;
 }
 
-static knResult ReadHeaderLine(Reader* r, const char* line, bool* isDone)
+static knResult ReadHeaderLine(Reader* r, const char* line, bool isFirst, bool* isDone)
 {
-    *isDone = strcmp(line, "end_header") == 0;
-    if (strncmp(line, "format ", 7) == 0)
+    char word[32] = "", format[32] = "";
+    sscanf(line, " %31s %31s", word, format);
+    if (isFirst && strcmp(word, "ply") != 0)
     {
-        r->encoding = strncmp(line + 7, "ascii", 5) == 0                   ? ENCODING_ASCII
-                      : strncmp(line + 7, "binary_little_endian", 20) == 0 ? ENCODING_LITTLE
-                      : strncmp(line + 7, "binary_big_endian", 17) == 0    ? ENCODING_BIG
-                                                                           : ENCODING_NONE;
+        return knFail(kn_errorFormat, "does not begin with 'ply'");
     }
-    if (strncmp(line, "element ", 8) == 0)
+    *isDone = strcmp(word, "end_header") == 0;
+    if (strcmp(word, "format") == 0)
+    {
+        r->encoding = strcmp(format, "ascii") == 0                  ? ENCODING_ASCII
+                      : strcmp(format, "binary_little_endian") == 0 ? ENCODING_LITTLE
+                      : strcmp(format, "binary_big_endian") == 0    ? ENCODING_BIG
+                                                                    : ENCODING_NONE;
+    }
+    if (strcmp(word, "element") == 0)
     {
         return AddElement(r, line);
     }
-    return strncmp(line, "property ", 9) == 0 ? AddProperty(r, line) : kn_success;
+    return strcmp(word, "property") == 0 ? AddProperty(r, line) : kn_success;
+}
+
+// Lines end as the first one does: data may begin with a byte that looks like the other half.
+static knResult ReadHeaderLines(Reader* r)
+{
+    knResult result = kn_success;
+    bool isDone = false, isFirst = true;
+    const char* first = r->at + strcspn(r->at, "\r\n");
+    char ending = first[0] == '\r' && first[1] != '\n' ? '\r' : '\n';
+    while (result == kn_success && !isDone)
+    {
+        const char* lineEnd = memchr(r->at, ending, (size_t)(r->end - r->at));
+        if (!lineEnd)
+        {
+            return knFail(kn_errorFormat, "PLY header without an end");
+        }
+        // comments may be longer; what counts is not
+        char line[MAX_LINE];
+        size_t length = (size_t)(lineEnd - r->at);
+        length = length < MAX_LINE ? length : MAX_LINE - 1;
+        memcpy(line, r->at, length);
+        line[length] = 0;
+        r->at = lineEnd + 1;
+        result = ReadHeaderLine(r, line, isFirst, &isDone);
+        isFirst = false;
+    }
+    return result;
+}
+
+static knResult CheckVertices(const Element* e)
+{
+    for (int axis = 0; axis < 3; ++axis)
+    {
+        bool isThere = e->count == 0;
+        for (int i = 0; i < e->propertyCount; ++i)
+        {
+            isThere |= e->properties[i].axis == axis;
+        }
+        if (!isThere)
+        {
+            return knFail(kn_errorFormat, "PLY header: vertices without %c", 'x' + axis);
+        }
+    }
+    return kn_success;
+}
+
+static knResult CheckFaces(const Element* e)
+{
+    bool isThere = e->count == 0;
+    for (int i = 0; i < e->propertyCount; ++i)
+    {
+        isThere |= e->properties[i].isCorners;
+    }
+    return isThere ? kn_success
+                   : knFail(kn_errorFormat, "PLY header: faces without a list vertex_indices");
 }
 
 static knResult ReadHeader(Reader* r)
 {
-    knResult result = kn_success;
-    bool isDone = false, isFirst = true;
-    while (result == kn_success && !isDone)
-    {
-        const char* lineEnd = memchr(r->at, '\n', (size_t)(r->end - r->at));
-        size_t length = lineEnd ? (size_t)(lineEnd - r->at) : 0;
-        if (!lineEnd || length >= 256)
-        {
-            return knFail(kn_errorFormat, "PLY header without an end");
-        }
-        char line[256];
-        memcpy(line, r->at, length);
-        line[length - (length > 0 && line[length - 1] == '\r')] = 0;
-        r->at = lineEnd + 1;
-        if (isFirst && strcmp(line, "ply") != 0)
-        {
-            return knFail(kn_errorFormat, "does not begin with 'ply'");
-        }
-        isFirst = false;
-        result = ReadHeaderLine(r, line, &isDone);
-    }
+    knResult result = ReadHeaderLines(r);
     if (result == kn_success && r->encoding == ENCODING_NONE)
     {
         result = knFail(kn_errorFormat, "PLY header without a known format");
+    }
+    for (int i = 0; i < r->elementCount && result == kn_success; ++i)
+    {
+        const Element* e = &r->elements[i];
+        result = e->isVertex ? CheckVertices(e) : (e->isFace ? CheckFaces(e) : kn_success);
+        if (e->isStrips && e->count > 0)
+        {
+            result = knFail(kn_errorFormat, "triangle strips are not read; write faces instead");
+        }
     }
     return result;
 }
@@ -228,39 +281,50 @@ static bool ReadNumber(Reader* r, Type type, double* number)
     return true;
 }
 
-// The values of one property; those past MAX_CORNERS are counted only.
-static bool ReadProperty(Reader* r, const Property* p, double* values, size_t* count)
+static bool ReadListCount(Reader* r, Type type, size_t* count)
 {
-    double listCount = 1.0;
-    if (p->countType != TYPE_NONE && !ReadNumber(r, p->countType, &listCount))
-    {
-        return false;
-    }
-    if (!(listCount >= 0.0 && listCount <= (double)KN_MAX_MESH_SIZE))
-    {
-        return false;
-    }
-    *count = (size_t)listCount;
-    bool good = true;
-    for (size_t i = 0; i < *count && good; ++i)
-    {
-        double skipped;
-        good = ReadNumber(r, p->type, i < MAX_CORNERS ? &values[i] : &skipped);
-    }
+    double number = 0.0;
+    bool good = ReadNumber(r, type, &number) && number >= 0.0 && number <= (double)KN_MAX_MESH_SIZE;
+    *count = good ? (size_t)number : 0;
     return good;
 }
 
-static knResult TakeItem(knFrame* f, const Element* e, const double position[3],
-                         const double* corners, size_t cornerCount)
+static knResult Spoilt(void)
 {
-    if (e->isFace)
+    return knFail(kn_errorFormat, "the data ends early or is not numbers");
+}
+
+// A number, or all of a list; the corners of a face are kept.
+static knResult ReadProperty(Reader* r, knFrame* f, const Property* p, double* value,
+                             size_t* cornerCount)
+{
+    size_t count = 1;
+    if (p->countType != TYPE_NONE && !ReadListCount(r, p->countType, &count))
     {
-        return knFrame_AddTriangle(f, corners, cornerCount);
+        return Spoilt();
     }
-    if (!e->isVertex)
+    for (size_t i = 0; i < count; ++i)
     {
-        return kn_success;
+        if (!ReadNumber(r, p->type, value))
+        {
+            return Spoilt();
+        }
+        if (p->isCorners && knGrow(&f->allocator, (void**)&r->corners, &r->cornerCapacity, i + 1,
+                                   sizeof *r->corners) != kn_success)
+        {
+            return kn_errorMemory;
+        }
+        if (p->isCorners)
+        {
+            r->corners[i] = *value;
+        }
     }
+    *cornerCount = p->isCorners ? count : *cornerCount;
+    return kn_success;
+}
+
+static knResult TakeVertex(knFrame* f, const double position[3])
+{
     float x[3];
     for (int axis = 0; axis < 3; ++axis)
     {
@@ -273,22 +337,26 @@ static knResult TakeItem(knFrame* f, const Element* e, const double position[3],
 
 static knResult ReadItem(Reader* r, knFrame* f, const Element* e)
 {
-    double position[3] = {0.0, 0.0, 0.0}, corners[MAX_CORNERS] = {0}, values[MAX_CORNERS];
-    size_t cornerCount = 0, count;
+    double position[3] = {0.0, 0.0, 0.0}, value = 0.0;
+    size_t cornerCount = 0;
     for (int i = 0; i < e->propertyCount; ++i)
     {
         const Property* p = &e->properties[i];
-        if (!ReadProperty(r, p, p->isCorners ? corners : values,
-                          p->isCorners ? &cornerCount : &count))
+        knResult result = ReadProperty(r, f, p, &value, &cornerCount);
+        if (result != kn_success)
         {
-            return knFail(kn_errorFormat, "the data ends early or is not numbers");
+            return result;
         }
         if (p->axis >= 0)
         {
-            position[p->axis] = values[0];
+            position[p->axis] = value;
         }
     }
-    return TakeItem(f, e, position, corners, cornerCount);
+    if (e->isFace)
+    {
+        return knFrame_AddFace(f, r->corners, cornerCount);
+    }
+    return e->isVertex ? TakeVertex(f, position) : kn_success;
 }
 
 knResult knReadPly(knFrame* frame, const char* bytes, size_t size)
@@ -304,5 +372,6 @@ knResult knReadPly(knFrame* frame, const char* bytes, size_t size)
             result = ReadItem(&r, frame, e);
         }
     }
+    knRelease(&frame->allocator, r.corners, r.cornerCapacity, sizeof *r.corners);
     return result;
 }

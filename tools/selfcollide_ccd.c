@@ -182,6 +182,14 @@ static int RunFrames(Steps* steps)
             code = knReportFailure(kn_exitUnreadable);
             break;
         }
+        if (!to.isTriangular)
+        {
+            // the edges that a polygon has and those within it would be numbered alike
+            knFail(kn_errorFormat, "%s: --ccd takes faces of three corners only", frames[i]);
+            code = knReportFailure(kn_exitUnreadable);
+            knDestroyFrame(&to);
+            break;
+        }
         code = i > 0 ? RunStep(steps, &from, &to, frames[i], i - 1) : kn_exitOk;
         knDestroyFrame(&from);
         from = to;
