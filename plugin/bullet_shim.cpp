@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Zlib
 // The one translation unit that knows Bullet: translations between Bullet's objects and Knap's, no
-// more. Three headers of its own hold the shapes and the contacts.
+// more. Headers of its own hold the shapes, the contacts and the joints.
 //
 // Bullet's own allocations go through btAlignedAlloc and cannot fail gracefully; what Knap makes
 // itself comes from the world's allocator.
@@ -11,6 +11,7 @@
 #include <btBulletDynamicsCommon.h>
 
 #include "bullet_shim_contacts.h"
+#include "bullet_shim_joints.h"
 
 namespace
 {
@@ -635,119 +636,6 @@ void knPort_ReleaseConstraints(knPort* port, knPortBody* body,
 uint32_t knPort_SlotOf(const void* object)
 {
     return static_cast<uint32_t>(static_cast<const btCollisionObject*>(object)->getUserIndex3());
-}
-
-struct knPortJoint
-{
-    btTypedConstraint* constraint;
-    knPortJointKind kind;
-    size_t size;
-    btRigidBody* bodies[2];
-};
-
-namespace
-{
-
-btVector3 LocalAxis(const btRigidBody* body, knVec3 axis)
-{
-    return body->getWorldTransform().getBasis().transpose() * ToBt(axis);
-}
-
-btVector3 LocalPoint(const btRigidBody* body, knVec3 p)
-{
-    return body->getWorldTransform().invXform(ToBt(p));
-}
-
-btTypedConstraint* MakePoint(knPort* port, const knPortJointDef* def)
-{
-    btRigidBody* a = def->a->body;
-    btVector3 pivot = LocalPoint(a, def->pivots[0]);
-    btPoint2PointConstraint* joint =
-        def->b ? Make<btPoint2PointConstraint>(port->allocator, *a, *def->b->body, pivot,
-                                               LocalPoint(def->b->body, def->pivots[1]))
-               : Make<btPoint2PointConstraint>(port->allocator, *a, pivot);
-    if (joint && !def->b)
-    {
-        // Bullet takes the place of the body's own point; the world's may be a little off
-        joint->setPivotB(ToBt(def->pivots[1]));
-    }
-    if (joint && def->kind == kn_portDrag)
-    {
-        // a hand: strong enough to lift it ten times over, too soft to throw it out of the world
-        joint->m_setting.m_impulseClamp = 1.0f / a->getInvMass();
-        joint->m_setting.m_tau = 0.02f;
-    }
-    return joint;
-}
-
-btTypedConstraint* MakeHinge(knPort* port, const knPortJointDef* def)
-{
-    btRigidBody* a = def->a->body;
-    if (!def->b)
-    {
-        btHingeConstraint* hinge = Make<btHingeConstraint>(
-            port->allocator, *a, LocalPoint(a, def->pivots[0]), LocalAxis(a, def->axes[0]));
-        if (hinge)
-        {
-            hinge->getBFrame().setOrigin(ToBt(def->pivots[1]));
-        }
-        return hinge;
-    }
-    btRigidBody* b = def->b->body;
-    return Make<btHingeConstraint>(port->allocator, *a, *b, LocalPoint(a, def->pivots[0]),
-                                   LocalPoint(b, def->pivots[1]), LocalAxis(a, def->axes[0]),
-                                   LocalAxis(b, def->axes[1]));
-}
-
-} // namespace
-
-knResult knPort_CreateJoint(knPort* port, const knPortJointDef* def, knPortJoint** out)
-{
-    knPortJoint* joint = Make<knPortJoint>(port->allocator);
-    if (!joint)
-    {
-        return kn_errorMemory;
-    }
-    joint->kind = def->kind;
-    joint->bodies[0] = def->a->body;
-    joint->bodies[1] = def->b ? def->b->body : nullptr;
-    bool isHinge = def->kind == kn_portHinge;
-    joint->size = isHinge ? sizeof(btHingeConstraint) : sizeof(btPoint2PointConstraint);
-    joint->constraint = isHinge ? MakeHinge(port, def) : MakePoint(port, def);
-    if (!joint->constraint)
-    {
-        Unmake(port->allocator, joint);
-        return kn_errorMemory;
-    }
-    port->world->addConstraint(joint->constraint, def->kind != kn_portDrag);
-    joint->bodies[0]->activate(true);
-    *out = joint;
-    return kn_success;
-}
-
-void knPort_DestroyJoint(knPort* port, knPortJoint* joint)
-{
-    if (!joint)
-    {
-        return;
-    }
-    port->world->removeConstraint(joint->constraint);
-    for (int i = 0; i < 2; ++i)
-    {
-        if (joint->bodies[i])
-        {
-            joint->bodies[i]->activate(true);
-        }
-    }
-    joint->constraint->~btTypedConstraint();
-    knRelease(&port->allocator, joint->constraint, 1, joint->size);
-    Unmake(port->allocator, joint);
-}
-
-void knPortJoint_SetTarget(knPortJoint* joint, knVec3 target)
-{
-    static_cast<btPoint2PointConstraint*>(joint->constraint)->setPivotB(ToBt(target));
-    joint->bodies[0]->activate(true);
 }
 
 void knPort_Cast(const knPort* port, knVec3 from, knVec3 to, float radius, int mask, knPortHit* hit)
