@@ -11,7 +11,7 @@
 
 #define TURN   6.28318531f
 #define CELLS  6 // of the shell, along a side
-#define EVENTS 4
+#define EVENTS 4 // cells of one more group stay, so that each event has something to break
 #define UNUSED 0xFFFFFFFFu
 
 static knResult Reserve(knCcdScene* s, uint32_t vertices, uint32_t triangles)
@@ -305,7 +305,7 @@ static void FreeCell(knCcdScene* s, uint32_t cell, uint32_t* now)
 static void BreakShell(knCcdScene* s, uint32_t event)
 {
     uint32_t* now = malloc(s->vertexCapacity * sizeof *now);
-    for (uint32_t cell = event; cell < CELLS * CELLS && now; cell += EVENTS)
+    for (uint32_t cell = event; cell < CELLS * CELLS && now; cell += EVENTS + 1)
     {
         FreeCell(s, cell, now);
     }
@@ -330,7 +330,7 @@ static knVec3 PlaceShell(const knCcdScene* s, uint32_t vertex, float t)
     float middlePolar = 0.5f * TURN * (0.02f + 0.96f * u);
     knVec3 middle = knMakeVec3(sinf(middlePolar) * cosf(TURN * v),
                                sinf(middlePolar) * sinf(TURN * v), cosf(middlePolar));
-    float age = t - (float)EventStep(s, cell % EVENTS) / (float)s->stepCount;
+    float age = t - (float)EventStep(s, cell % (EVENTS + 1)) / (float)s->stepCount;
     age = age > 0.0f ? age : 0.0f;
     knQuat turn = knMakeQuat(middle, 1.5f * age * (float)(cell % 5));
     knVec3 offset = knScale(0.998f, knRotate(turn, knSub(p, middle)));

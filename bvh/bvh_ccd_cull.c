@@ -11,31 +11,17 @@
 #define UNIT 0x1p-53
 #define REST 8 // runs in which a contour that was no star is left alone
 
-// Half-edges of two directions that meet leave nothing: what is left of a set is its boundary.
-#define TABLE_SIZE 1024 // a power of two, four times the longest list
-
-typedef struct Cancelling
-{
-    uint32_t low[TABLE_SIZE], high[TABLE_SIZE];
-    int32_t net[TABLE_SIZE]; // times from the lower to the higher vertex, less the other way
-    uint32_t stamp[TABLE_SIZE];
-    uint32_t places[TABLE_SIZE]; // in the order in which they came
-    uint32_t placeCount;
-    uint32_t now;
-    bool isFull;
-} Cancelling;
-
-static void AddHalfEdge(Cancelling* c, uint32_t from, uint32_t to)
+static void AddHalfEdge(knCcdCancelling* c, uint32_t from, uint32_t to)
 {
     uint32_t low = from < to ? from : to, high = from < to ? to : from;
-    uint32_t place = (low * 2654435761u ^ high * 2246822519u) >> 7 & (TABLE_SIZE - 1);
+    uint32_t place = (low * 2654435761u ^ high * 2246822519u) >> 7 & (KN_CCD_TABLE - 1);
     while (c->stamp[place] == c->now && (c->low[place] != low || c->high[place] != high))
     {
-        place = (place + 1) & (TABLE_SIZE - 1);
+        place = (place + 1) & (KN_CCD_TABLE - 1);
     }
     if (c->stamp[place] != c->now)
     {
-        if (c->placeCount >= TABLE_SIZE / 2)
+        if (c->placeCount >= KN_CCD_TABLE / 2)
         {
             c->isFull = true;
             return;
@@ -50,7 +36,7 @@ static void AddHalfEdge(Cancelling* c, uint32_t from, uint32_t to)
 }
 
 // Puts what is left behind the list; false when it is too long.
-static bool TakeContour(knCcdStep* s, Cancelling* c, knCcdContour* contour)
+static bool TakeContour(knCcdStep* s, knCcdCancelling* c, knCcdContour* contour)
 {
     uint32_t first = s->halfEdgeCount, count = 0;
     for (uint32_t i = 0; i < c->placeCount && !c->isFull; ++i)
@@ -96,7 +82,7 @@ static bool IsLeafConnected(const knCcdStep* s, const knCcdLeaf* leaf)
     return reached == all;
 }
 
-static void FindLeafContour(knCcdStep* s, uint32_t node, Cancelling* c)
+static void FindLeafContour(knCcdStep* s, uint32_t node, knCcdCancelling* c)
 {
     const knCcdLeaf* leaf = &s->leaves[s->links[node].child];
     knCcdContour* contour = &s->contours[node];
@@ -119,7 +105,7 @@ static void FindLeafContour(knCcdStep* s, uint32_t node, Cancelling* c)
     contour->isConnected = TakeContour(s, c, contour) && IsLeafConnected(s, leaf);
 }
 
-static void FindNodeContour(knCcdStep* s, uint32_t node, Cancelling* c)
+static void FindNodeContour(knCcdStep* s, uint32_t node, knCcdCancelling* c)
 {
     knCcdContour* contour = &s->contours[node];
     const knCcdContour* children = &s->contours[s->links[node].child];
@@ -139,10 +125,9 @@ static void FindNodeContour(knCcdStep* s, uint32_t node, Cancelling* c)
         isKept && children[0].isConnected && children[1].isConnected && contour->count < sum;
 }
 
-knResult knFindCcdContours(knCcdStep* s)
+static knResult ReserveContours(knCcdStep* s)
 {
     size_t nodes = s->nodeCount;
-    s->hasContours = false;
     knResult result = knGrow(&s->allocator, (void**)&s->contours, &s->contourCapacity, nodes,
                              sizeof *s->contours);
     result = result == kn_success
@@ -155,27 +140,72 @@ knResult knFindCcdContours(knCcdStep* s)
     result = result == kn_success ? knGrow(&s->allocator, (void**)&s->normals, &s->normalCapacity,
                                            nodes, sizeof *s->normals)
                                   : result;
-    Cancelling* c = result == kn_success ? knAllocate(&s->allocator, 1, sizeof *c) : NULL;
-    if (!c)
+    if (result == kn_success && !s->cancelling)
     {
-        return result == kn_success ? kn_errorMemory : result;
+        s->cancelling = knAllocate(&s->allocator, 1, sizeof *s->cancelling);
+        result = s->cancelling ? kn_success : kn_errorMemory;
     }
-    memset(c, 0, sizeof *c);
-    s->halfEdgeCount = 0;
-    for (uint32_t node = s->nodeCount; node-- > 0 && s->leafCount > 0;)
+    return result;
+}
+
+// Contours that are to be found anew: all, or those of nodes above a changed leaf. Until then their
+// nodes are not culled.
+static void MarkStale(knCcdStep* s)
+{
+    if (s->hasContours && !s->haveLeavesChanged)
     {
-        s->contours[node] = (knCcdContour){.count = KN_NONE};
-        c->placeCount = 0;
-        c->now += 1;
-        c->isFull = false;
-        if (node != 1)
+        return;
+    }
+    for (uint32_t node = s->nodeCount; node-- > 0;)
+    {
+        const knCcdLink* link = &s->links[node];
+        knCcdContour* c = &s->contours[node];
+        bool isBelow = link->count == 0 && node != 1 &&
+                       (s->contours[link->child].isStale || s->contours[link->child + 1].isStale);
+        bool isChanged = link->count != 0 && s->leafChanges[link->child];
+        if (!s->hasContours || isBelow || isChanged)
         {
-            s->links[node].count != 0 ? FindLeafContour(s, node, c) : FindNodeContour(s, node, c);
+            *c = (knCcdContour){.count = KN_NONE, .isStale = node != 1 && s->leafCount > 0};
         }
     }
-    knRelease(&s->allocator, c, 1, sizeof *c);
+    memset(s->leafChanges, 0, s->leafCount);
+    s->halfEdgeCount = s->hasContours ? s->halfEdgeCount : 0;
     s->hasContours = true;
-    return kn_success;
+    s->haveLeavesChanged = false;
+    s->staleUntil = s->nodeCount;
+}
+
+static void FindContour(knCcdStep* s, uint32_t node, knCcdCancelling* c)
+{
+    s->contours[node] = (knCcdContour){.count = KN_NONE};
+    c->placeCount = 0;
+    c->now += 1;
+    c->isFull = false;
+    s->links[node].count != 0 ? FindLeafContour(s, node, c) : FindNodeContour(s, node, c);
+}
+
+// Some of those that are stale, from the leaves upwards, so that no step pays for all. The papers'
+// culling finds all of them at once, as the papers do.
+static void FindContours(knCcdStep* s)
+{
+    knCcdCancelling* c = s->cancelling;
+    memset(c, 0, sizeof *c);
+    uint32_t left = s->def.culling == kn_ccdCullExact ? s->nodeCount / 16 + 4096 : KN_NONE;
+    while (s->staleUntil > 0 && left > 0)
+    {
+        // what is found anew is put behind the rest: when there is no room, all is found anew
+        if (s->halfEdgeCount + KN_CCD_CONTOUR + 2 > s->halfEdgeCapacity)
+        {
+            s->hasContours = false;
+            MarkStale(s);
+        }
+        uint32_t node = --s->staleUntil;
+        if (s->contours[node].isStale)
+        {
+            FindContour(s, node, c);
+            left -= 1;
+        }
+    }
 }
 
 // A sum of two or three axes, as the kernels number them.
@@ -372,7 +402,12 @@ knResult knCullCcd(knCcdStep* s)
         s->isCulling = false;
         return kn_success;
     }
-    knResult result = s->hasContours ? kn_success : knFindCcdContours(s);
+    knResult result = s->hasContours ? kn_success : ReserveContours(s);
+    if (result == kn_success)
+    {
+        MarkStale(s);
+        FindContours(s);
+    }
     if (result == kn_success && s->def.culling != kn_ccdCullExact)
     {
         result = knFindCcdCones(s);

@@ -177,7 +177,22 @@ typedef struct knCcdContour
     uint32_t count;     // KN_NONE: too long to be kept
     uint32_t restUntil; // run before which it is not looked at again
     bool isConnected;   // the triangles hang together by edges
+    bool isStale;       // to be found yet
 } knCcdContour;
+
+// Half-edges of two directions that meet leave nothing: what is left of a set is its boundary.
+#define KN_CCD_TABLE 1024 // a power of two, four times the longest list
+
+typedef struct knCcdCancelling
+{
+    uint32_t low[KN_CCD_TABLE], high[KN_CCD_TABLE];
+    int32_t net[KN_CCD_TABLE]; // times from the lower to the higher vertex, less the other way
+    uint32_t stamp[KN_CCD_TABLE];
+    uint32_t places[KN_CCD_TABLE]; // in the order in which they came
+    uint32_t placeCount;
+    uint32_t now;
+    bool isFull;
+} knCcdCancelling;
 
 // A pair of features that shares no vertex and whose triangles are all adjacent. Edges are named by
 // their vertices, as numbers of edges change.
@@ -263,9 +278,14 @@ struct knCcdStep
     size_t faceBlockCapacity;
     uint32_t vertexBlockCount, edgeBlockCount, faceBlockCount;
     double builtSize; // of all boxes, after the tree was built
+    bool hasWaited;   // it was to be built anew in the run before
 
     // culling
-    bool hasContours;
+    bool hasContours;    // of this tree, but for those that are stale
+    uint32_t staleUntil; // no node from here on has a contour that is stale
+    bool haveLeavesChanged;
+    uint8_t* leafChanges; // per leaf: a triangle has changed
+    size_t leafChangeCapacity;
     bool isCulling;  // in this run
     uint8_t* culled; // per node: nothing below meets itself
     size_t culledCapacity;
@@ -283,6 +303,7 @@ struct knCcdStep
     size_t contourCapacity;
     knHalfEdge* halfEdges;
     size_t halfEdgeCapacity;
+    knCcdCancelling* cancelling;
     uint32_t* normals; // per node: directions
     size_t normalCapacity;
     uint32_t runCount;
@@ -349,6 +370,12 @@ static inline bool knShareVertex(const knTriangle* a, const knTriangle* b)
         isShared = isShared || a->v[i / 3] == b->v[i % 3];
     }
     return isShared;
+}
+
+// Breaks add vertices and edges: with some more room these do not ask for memory at once.
+static inline size_t knCcdWithSlack(size_t count, size_t capacity)
+{
+    return count > capacity ? count + count / 8 : count;
 }
 
 // bvh_ccd_mesh.c: takes over the connectivity; *changed tells whether it is another than before.

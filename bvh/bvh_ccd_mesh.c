@@ -63,11 +63,12 @@ static void NumberEdges(knCcdStep* s, const HalfEdgeSort* sorted)
 
 static knResult FindEdges(knCcdStep* s)
 {
-    size_t most = 3 * (size_t)s->triangleCount;
+    size_t most = 3 * (size_t)s->triangleCount, room = 2 * most + s->vertexCount + 2;
     knResult result = GROW(s, edges, edgeCapacity, most);
     result = result == kn_success ? GROW(s, triangleEdges, triangleEdgeCapacity, most) : result;
-    result = result == kn_success ? GROW(s, scratch, scratchCapacity, 2 * most + s->vertexCount + 2)
-                                  : result;
+    result = result == kn_success
+                 ? GROW(s, scratch, scratchCapacity, knCcdWithSlack(room, s->scratchCapacity))
+                 : result;
     if (result != kn_success)
     {
         return result;
@@ -179,6 +180,22 @@ static knResult MarkChanges(knCcdStep* s)
     return kn_success;
 }
 
+// For contours: leaves whose triangles are others than before. Another number of triangles makes
+// another tree.
+static void MarkLeaves(knCcdStep* s)
+{
+    bool isKept = s->hasTree && s->hasContours && s->triangleCount == s->def.triangleCount;
+    s->hasContours = s->hasContours && isKept;
+    for (uint32_t t = 0; t < s->triangleCount && isKept; ++t)
+    {
+        if (memcmp(&s->triangles[t], &s->def.triangles[t], sizeof *s->triangles) != 0)
+        {
+            s->leafChanges[s->triangleLeaves[t]] = 1;
+            s->haveLeavesChanged = true;
+        }
+    }
+}
+
 knResult knTakeCcdMesh(knCcdStep* s, bool* changed)
 {
     *changed = !IsSameMesh(s);
@@ -198,6 +215,7 @@ knResult knTakeCcdMesh(knCcdStep* s, bool* changed)
         {
             return result;
         }
+        MarkLeaves(s);
         s->triangleCount = s->def.triangleCount;
         s->vertexCount = s->def.vertexCount;
         if (s->triangleCount > 0)

@@ -309,6 +309,7 @@ static knResult Update(knCcdStep* s)
     knResult result = knTakeCcdMesh(s, &changed);
     if (result != kn_success)
     {
+        s->hasTree = false; // it may be one of other triangles by now
         return result;
     }
     bool isOther = changed && (triangleCount != s->triangleCount || vertexCount > s->vertexCount);
@@ -322,7 +323,7 @@ static knResult Update(knCcdStep* s)
             s->hasTree = false;
             result = knFillCcdLeaves(s, &isWhole);
             s->hasTree = result == kn_success;
-            s->hasContours = s->hasOrphanLists = false;
+            s->hasOrphanLists = false;
             if (result == kn_success && !isWhole && !isBuilt)
             {
                 isBuilt = true;
@@ -336,7 +337,10 @@ static knResult Update(knCcdStep* s)
         knRefitCcdTree(s);
         double size = knCcdTreeSize(s);
         s->builtSize = isBuilt ? size : s->builtSize;
-        isDone = isBuilt || size <= GROWTH * s->builtSize;
+        // a step in which triangles change has enough to do: a poor tree may wait for the next
+        bool isPoor = size > GROWTH * s->builtSize, isWaiting = isPoor && changed && !s->hasWaited;
+        isDone = isBuilt || !isPoor || isWaiting;
+        s->hasWaited = isDone ? isWaiting : s->hasWaited;
         isBuilt = true;
     }
     // a triangle that is not finite represents nothing, though features of it may be finite
@@ -529,8 +533,10 @@ static void ReleaseTree(knCcdStep* s, knAllocator a)
     RELEASE(vertexBlocks, vertexBlockCapacity);
     RELEASE(edgeBlocks, edgeBlockCapacity);
     RELEASE(faceBlocks, faceBlockCapacity);
+    RELEASE(leafChanges, leafChangeCapacity);
     RELEASE(contours, contourCapacity);
     RELEASE(halfEdges, halfEdgeCapacity);
+    knRelease(&a, s->cancelling, s->cancelling ? 1 : 0, sizeof *s->cancelling);
     RELEASE(normals, normalCapacity);
     RELEASE(culled, culledCapacity);
     RELEASE(cones, coneCapacity);

@@ -18,9 +18,14 @@ static knResult ReserveNodes(knCcdStep* s, size_t leafCount)
     result = result == kn_success ? knGrow(&s->allocator, (void**)&s->leaves, &s->leafCapacity,
                                            leafCount + 1, sizeof *s->leaves)
                                   : result;
-    return result == kn_success ? knGrow(&s->allocator, (void**)&s->leafNodes, &s->leafNodeCapacity,
-                                         leafCount + 1, sizeof *s->leafNodes)
-                                : result;
+    result = result == kn_success
+                 ? knGrow(&s->allocator, (void**)&s->leafNodes, &s->leafNodeCapacity, leafCount + 1,
+                          sizeof *s->leafNodes)
+                 : result;
+    return result == kn_success
+               ? knGrow(&s->allocator, (void**)&s->leafChanges, &s->leafChangeCapacity,
+                        leafCount + 1, sizeof *s->leafChanges)
+               : result;
 }
 
 static void SetItem(knCcdStep* s, uint32_t i, uint32_t id, const uint32_t* v, int count)
@@ -94,6 +99,7 @@ static void MakeLeaf(knCcdStep* s, uint32_t node, uint32_t begin, uint32_t end)
     s->links[node].child = s->leafCount;
     s->links[node].count = end - begin;
     s->leafNodes[s->leafCount] = node;
+    s->leafChanges[s->leafCount] = 0;
     s->leaves[s->leafCount++] = (knCcdLeaf){.item = begin, .itemCount = end - begin};
 }
 
@@ -138,7 +144,7 @@ static uint32_t FindHeight(const knCcdStep* s)
 
 knResult knBuildCcdTree(knCcdStep* s)
 {
-    s->hasTree = false;
+    s->hasTree = s->hasContours = false;
     knResult result = SetItems(s);
     if (result == kn_success)
     {
@@ -282,6 +288,9 @@ static knResult ReserveBlocks(knCcdStep* s)
     // a leaf leaves at most one block of each kind half empty, and one of lone vertices
     size_t vertices = s->vertexCount / KN_LANES + 2 * (size_t)s->leafCount + 1;
     size_t edges = s->edgeCount / KN_LANES + (size_t)s->leafCount + 1;
+    size_t owners = (size_t)s->vertexCount + s->edgeCount + 1;
+    vertices = knCcdWithSlack(vertices, s->vertexBlockCapacity);
+    edges = knCcdWithSlack(edges, s->edgeBlockCapacity);
     size_t faces = s->triangleCount / KN_LANES + (size_t)s->leafCount + 1;
     knResult result = knGrow(&s->allocator, (void**)&s->vertexBlocks, &s->vertexBlockCapacity,
                              vertices, sizeof *s->vertexBlocks);
@@ -297,7 +306,7 @@ static knResult ReserveBlocks(knCcdStep* s)
                  : result;
     return result == kn_success
                ? knGrow(&s->allocator, (void**)&s->owners, &s->ownerCapacity,
-                        (size_t)s->vertexCount + s->edgeCount + 1, sizeof *s->owners)
+                        knCcdWithSlack(owners, s->ownerCapacity), sizeof *s->owners)
                : result;
 }
 
