@@ -2,7 +2,6 @@
 #include "cast_sweep_internal.h"
 
 #define MAX_ROUNDS   64
-#define MAX_STACK    (4 * KN_TREE_STACK)
 #define SHAPE_ROUNDS 6 // bounds of a node against a shape
 
 knTransform knMotion_At(const knMotion* motion, float time)
@@ -48,14 +47,14 @@ static double ShapeRadius(const knShape* shape)
 }
 
 // Once there is a touch, another that is earlier by no more than this changes nothing.
-static double Slack(const knSweep* s)
+double knSweep_Slack(const knSweep* s)
 {
     return s->triangleA == KN_NONE ? 0.0 : s->slack;
 }
 
-static double SlackTime(const knSweep* s)
+double knSweep_SlackTime(const knSweep* s)
 {
-    return Slack(s) / (s->speed + s->slack);
+    return knSweep_Slack(s) / (s->speed + s->slack);
 }
 
 double knSweep_Speed(const knSweep* s)
@@ -172,33 +171,6 @@ static double Separation(knVec3 n, const knVec3 above[3], const knVec3 below[3])
     return (double)low - (double)high;
 }
 
-// Along a direction that parted others: most pairs of two faces are parted by the same one.
-static bool IsPairLater(const Pair* pair, double growth)
-{
-    const knSweep* s = pair->sweep;
-    if (!pair->b)
-    {
-        return false;
-    }
-    knVec3 a[3], b[3];
-    for (int i = 0; i < 3; ++i)
-    {
-        a[i] = knTransformPoint(s->motionA.start, pair->a[i]);
-        b[i] = knTransformPoint(s->motionB.start, pair->b[i]);
-    }
-    for (int i = 0; i < 2; ++i)
-    {
-        knGap along = {.normal = knToDouble(s->guesses[i])};
-        double room = Separation(s->guesses[i], a, b);
-        double speed = SpeedAlong(pair, &along, a, b, s->motionA.start, s->motionB.start);
-        if (room > 0.0 && TimeToUse(room + Slack(s), speed, growth) >= s->best)
-        {
-            return true;
-        }
-    }
-    return false;
-}
-
 // At a touch the way between two points is mostly rounding, and beside an edge inside a flat face
 // it leans: the normal of a face that parts the two as well is better.
 static void PreferFace(const Pair* pair, double t, knGap* gap)
@@ -238,10 +210,6 @@ void knSweep_TryPair(knSweep* s, uint32_t triangleA, const knVec3* corners, uint
     Pair pair = MakePair(s, triangleA, corners);
     double growth = Bend(s->motionA.turn, pair.radiusA) + Bend(s->motionB.turn, pair.radiusB);
     double t = from;
-    if (IsPairLater(&pair, growth))
-    {
-        return;
-    }
     for (int i = 0; i < MAX_ROUNDS && t < s->best; ++i)
     {
         knGap gap;
@@ -271,22 +239,6 @@ void knSweep_TryPair(knSweep* s, uint32_t triangleA, const knVec3* corners, uint
     }
 }
 
-// When two balls whose centres start `apart` and whose radii grow can first touch; above 1 for
-// never.
-static double BallTime(knVec3 apart, knVec3 move, double radius, double growth)
-{
-    knDVec3 d = knToDouble(apart), v = knToDouble(move);
-    double a = knDDot(v, v) - growth * growth, b = knDDot(d, v) - radius * growth;
-    double c = knDDot(d, d) - radius * radius;
-    double root = b * b - a * c;
-    if (c <= 0.0)
-    {
-        return 0.0;
-    }
-    double below = root >= 0.0 ? sqrt(root) - b : 0.0;
-    return below > 0.0 ? c / below : 2.0;
-}
-
 typedef struct Ball
 {
     knVec3 center; // in the body's frame
@@ -297,154 +249,6 @@ static Ball BallAround(const knMeshNode* node)
 {
     knVec3 center = knBox_Center(node->box);
     return (Ball){center, 0.5f * knLength(knBox_Extent(node->box)) * 1.00001f};
-}
-
-static double NodeTime(const knSweep* s, const knMeshNode* a, const knMeshNode* b)
-{
-    Ball x = BallAround(a), y = BallAround(b);
-    knVec3 apart = knSub(knTransformPoint(s->motionA.start, x.center),
-                         knTransformPoint(s->motionB.start, y.center));
-    knVec3 armA = knRotate(s->motionA.start.rotation, x.center);
-    knVec3 armB = knRotate(s->motionB.start.rotation, y.center);
-    knVec3 move =
-        knAdd(s->move, knSub(knCross(s->motionA.turn, armA), knCross(s->motionB.turn, armB)));
-    // half of it, for times up to 1
-    double growth = 0.5 * (Bend(s->motionA.turn, (double)knLength(x.center)) +
-                           Bend(s->motionB.turn, (double)knLength(y.center)));
-    return BallTime(apart, move, (double)(x.radius + y.radius) + s->tolerance, growth);
-}
-
-// Half of a box's size along a direction of the world.
-static float Reach(const knMeshNode* node, knQuat rotation, knVec3 n)
-{
-    knVec3 d = knInvRotate(rotation, n), e = knBox_Extent(node->box);
-    return 0.5f * (fabsf(d.x) * e.x + fabsf(d.y) * e.y + fabsf(d.z) * e.z);
-}
-
-// Whether what is in two nodes cannot touch before the best so far, when `room` lies between them
-// along the direction at the start.
-static bool IsLater(const knSweep* s, const knMeshNode* a, const knMeshNode* b, knVec3 n,
-                    float room)
-{
-    if (!(room > 0.0f))
-    {
-        return false;
-    }
-    const knMotion *ma = &s->motionA, *mb = &s->motionB;
-    Ball x = BallAround(a), y = BallAround(b);
-    knVec3 armA = knRotate(ma->start.rotation, x.center);
-    knVec3 armB = knRotate(mb->start.rotation, y.center);
-    float speed = -knDot(n, knAdd(s->move, knCross(ma->turn, armA))) +
-                  knDot(n, knCross(mb->turn, armB)) + knLength(knCross(n, ma->turn)) * x.radius +
-                  knLength(knCross(n, mb->turn)) * y.radius;
-    double growth = Bend(ma->turn, (double)(knLength(x.center) + x.radius)) +
-                    Bend(mb->turn, (double)(knLength(y.center) + y.radius));
-    return TimeToUse((double)room + Slack(s), (double)speed, growth) >= s->best;
-}
-
-// Along a direction that parted others, for boxes.
-static bool IsParted(const knSweep* s, const knMeshNode* a, const knMeshNode* b, knVec3 n)
-{
-    const knMotion *ma = &s->motionA, *mb = &s->motionB;
-    knVec3 centerA = knTransformPoint(ma->start, knBox_Center(a->box));
-    knVec3 centerB = knTransformPoint(mb->start, knBox_Center(b->box));
-    float room = knDot(n, knSub(centerA, centerB)) - Reach(a, ma->start.rotation, n) -
-                 Reach(b, mb->start.rotation, n);
-    return IsLater(s, a, b, n, room);
-}
-
-// The furthest corner of a leaf's triangles along a direction of the world.
-static float LeafReach(const knPieceMesh* mesh, const knMeshNode* leaf, knTransform at, knVec3 n)
-{
-    knVec3 d = knInvRotate(at.rotation, n);
-    float most = -FLT_MAX;
-    for (uint32_t i = 0; i < leaf->count; ++i)
-    {
-        knVec3 v[3];
-        knPieceMesh_Corners(mesh, mesh->order[leaf->first + i], v);
-        most = fmaxf(most, fmaxf(knDot(d, v[0]), fmaxf(knDot(d, v[1]), knDot(d, v[2]))));
-    }
-    return most + knDot(n, at.position);
-}
-
-// The same for leaves, by their corners: the box of a slanted face is thick.
-static bool IsLeafParted(const knSweep* s, const knMeshNode* a, const knMeshNode* b, knVec3 n)
-{
-    float room =
-        -LeafReach(s->a, a, s->motionA.start, knNeg(n)) - LeafReach(s->b, b, s->motionB.start, n);
-    return IsLater(s, a, b, n, room);
-}
-
-static void TryLeaves(knSweep* s, const knMeshNode* a, const knMeshNode* b, double from)
-{
-    if (IsLeafParted(s, a, b, s->guesses[0]) || IsLeafParted(s, a, b, s->guesses[1]))
-    {
-        return;
-    }
-    for (uint32_t i = 0; i < a->count; ++i)
-    {
-        for (uint32_t k = 0; k < b->count; ++k)
-        {
-            uint32_t other = s->b->order[b->first + k];
-            knVec3 corners[3];
-            knPieceMesh_Corners(s->b, other, corners);
-            knSweep_TryPair(s, s->a->order[a->first + i], corners, other, from);
-        }
-    }
-}
-
-typedef struct Visit
-{
-    uint32_t a, b;
-    double time;
-} Visit;
-
-static void PushTwo(const knSweep* s, Visit parent, bool splitsA, Visit* stack, int* depth)
-{
-    uint32_t at = splitsA ? parent.a : parent.b;
-    const knMeshNode* node = splitsA ? &s->a->nodes[at] : &s->b->nodes[at];
-    uint32_t child[2] = {at + 1, node->first};
-    Visit visits[2];
-    for (int i = 0; i < 2; ++i)
-    {
-        visits[i].a = splitsA ? child[i] : parent.a;
-        visits[i].b = splitsA ? parent.b : child[i];
-        visits[i].time = NodeTime(s, &s->a->nodes[visits[i].a], &s->b->nodes[visits[i].b]);
-    }
-    int near = visits[1].time < visits[0].time ? 1 : 0;
-    for (int i = 0; i < 2; ++i)
-    {
-        Visit v = visits[i == 0 ? 1 - near : near];
-        if (v.time < s->best && *depth < MAX_STACK)
-        {
-            stack[(*depth)++] = v;
-        }
-    }
-}
-
-void knSweep_RunMeshes(knSweep* s)
-{
-    Visit stack[MAX_STACK];
-    int depth = 0;
-    stack[depth++] = (Visit){0, 0, NodeTime(s, &s->a->nodes[0], &s->b->nodes[0])};
-    while (depth > 0)
-    {
-        Visit v = stack[--depth];
-        const knMeshNode *a = &s->a->nodes[v.a], *b = &s->b->nodes[v.b];
-        if (v.time >= s->best - SlackTime(s) || IsParted(s, a, b, s->guesses[0]) ||
-            IsParted(s, a, b, s->guesses[1]))
-        {
-            continue;
-        }
-        if (a->count > 0 && b->count > 0)
-        {
-            TryLeaves(s, a, b, v.time);
-            continue;
-        }
-        bool isLarger =
-            knLengthSquared(knBox_Extent(a->box)) > knLengthSquared(knBox_Extent(b->box));
-        PushTwo(s, v, a->count == 0 && (b->count > 0 || isLarger), stack, &depth);
-    }
 }
 
 // A ball around a node against the shape: the distance to a convex shape bounds how soon it can
@@ -474,16 +278,22 @@ static double ShapeTime(const knSweep* s, const knMeshNode* node)
     return t;
 }
 
+typedef struct Visit
+{
+    uint32_t node;
+    double time;
+} Visit;
+
 void knSweep_RunShape(knSweep* s)
 {
     Visit stack[KN_TREE_STACK];
     int depth = 0;
-    stack[depth++] = (Visit){0, 0, ShapeTime(s, &s->a->nodes[0])};
+    stack[depth++] = (Visit){0, ShapeTime(s, &s->a->nodes[0])};
     while (depth > 0)
     {
         Visit v = stack[--depth];
-        const knMeshNode* node = &s->a->nodes[v.a];
-        if (v.time >= s->best - SlackTime(s))
+        const knMeshNode* node = &s->a->nodes[v.node];
+        if (v.time >= s->best - knSweep_SlackTime(s))
         {
             continue;
         }
@@ -493,8 +303,8 @@ void knSweep_RunShape(knSweep* s)
         }
         if (node->count == 0)
         {
-            Visit left = {v.a + 1, 0, ShapeTime(s, &s->a->nodes[v.a + 1])};
-            Visit right = {node->first, 0, ShapeTime(s, &s->a->nodes[node->first])};
+            Visit left = {v.node + 1, ShapeTime(s, &s->a->nodes[v.node + 1])};
+            Visit right = {node->first, ShapeTime(s, &s->a->nodes[node->first])};
             stack[depth++] = left.time <= right.time ? right : left;
             stack[depth++] = left.time <= right.time ? left : right;
         }

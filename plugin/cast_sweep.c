@@ -101,7 +101,6 @@ static void RunOnce(knSweep* s, RunFcn* run, const void* context)
     float turn = fmaxf(knLength(a.turn), knLength(b.turn));
     int parts = (int)fminf(1.0f + turn / PART_TURN, MAX_PARTS);
     s->triangleA = KN_NONE;
-    s->guesses[0] = s->guesses[1] = knMakeVec3(0.0f, 0.0f, 0.0f);
     for (int k = 0; k < parts && s->triangleA == KN_NONE; ++k)
     {
         s->motionA = PartOf(&a, k, parts);

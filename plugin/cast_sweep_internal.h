@@ -26,6 +26,11 @@ typedef struct knSweep
 
 double knSweep_Speed(const knSweep* sweep);
 
+// m, and its share of the step: once there is a touch, one that is earlier by no more than this
+// changes nothing.
+double knSweep_Slack(const knSweep* sweep);
+double knSweep_SlackTime(const knSweep* sweep);
+
 // Lowers `best` where the two touch earlier.
 void knSweep_RunMeshes(knSweep* sweep);
 void knSweep_RunShape(knSweep* sweep);
