@@ -202,7 +202,7 @@ knResult knPileScene_Penetration(knPileScene* s, const knTransform* transforms, 
     for (uint32_t i = 0; result == kn_success && i < count; ++i)
     {
         const knPieceMesh* mesh = &s->meshes[i % per];
-        knQueryPiece a = {s->family, s->fragments[i % per], transforms[i]};
+        knQueryPiece a = {s->family, s->fragments[i % per], transforms[i], NULL};
         knVec3 center = knTransformPoint(transforms[i], mesh->center);
         *depth = fmax(*depth, FloorDepth(mesh, transforms[i]));
         for (uint32_t k = 0; result == kn_success && k < i; ++k)
@@ -211,7 +211,7 @@ knResult knPileScene_Penetration(knPileScene* s, const knTransform* transforms, 
             knVec3 otherCenter = knTransformPoint(transforms[k], other->center);
             if (knDistance(center, otherCenter) < mesh->radius + other->radius)
             {
-                knQueryPiece b = {s->family, s->fragments[k % per], transforms[k]};
+                knQueryPiece b = {s->family, s->fragments[k % per], transforms[k], NULL};
                 result = PairDepth(s, &a, &b, depth);
             }
         }

@@ -56,7 +56,7 @@ static knQueryPiece MakeQueryPiece(const knBodyPiece* piece, knTransform transfo
 {
     // from the asset's frame: the body's has its origin in the centre of mass
     transform.position = knTransformPoint(transform, knNeg(piece->mesh->center));
-    return (knQueryPiece){piece->object, piece->fragment, transform};
+    return (knQueryPiece){piece->object, piece->fragment, transform, piece->mesh};
 }
 
 static uint32_t CountPieces(Counter* c, const knQueryPiece* a, const knQueryPiece* b, float radius)

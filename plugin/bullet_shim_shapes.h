@@ -239,7 +239,7 @@ knResult GatherTriangles(knPort* port, const knPairSide& piece,
     const btConcaveShape* shape = static_cast<const btConcaveShape*>(other->getCollisionShape());
     knTransform asset = piece.motion.start;
     asset.position = knSub(asset.position, knRotate(asset.rotation, piece.mesh->center));
-    knQueryPiece query = {piece.family, piece.fragment, asset};
+    knQueryPiece query = {piece.family, piece.fragment, asset, piece.mesh};
     knBox wanted = WayBox(piece, knQueryTriangles_Box(&query, knPairs_Limits(port->pairs)));
     knBox local = TransformBox(wanted, other->getWorldTransform().inverse());
     source->batch.transform = FromBt(other->getWorldTransform());

@@ -88,7 +88,7 @@ static void JoinCorners(Build* b, knVec3 center)
     }
 }
 
-static knResult Keep(knPieceMesh* m, const Build* b)
+static knResult Keep(knPieceMesh* m, const Build* b, uint32_t firstCorner)
 {
     const knPieceSurface* s = &b->surface;
     m->vertexCapacity = b->vertexCount;
@@ -117,7 +117,9 @@ static knResult Keep(knPieceMesh* m, const Build* b)
     }
     m->nodeCount = knBuildMeshTree(b->boxes, m->triangleCount, m->nodes, m->order);
     // the table has done its work
-    return knPieceMesh_Group(m, b->table, b->tableMask);
+    knResult result = knPieceMesh_Group(m, b->table, b->tableMask);
+    return result == kn_success ? knPieceMesh_GroupCorners(m, firstCorner, b->table, b->tableMask)
+                                : result;
 }
 
 static knResult Make(knPieceMesh* mesh, const knFamily* family, uint32_t fragment,
@@ -138,7 +140,7 @@ static knResult Make(knPieceMesh* mesh, const knFamily* family, uint32_t fragmen
     }
     mesh->center = knToFloat(family->fragments.fragments[fragment].mass.center);
     JoinCorners(&b, mesh->center);
-    return Keep(mesh, &b);
+    return Keep(mesh, &b, family->cuts.nodeCount + 2 * family->cuts.edgeCount);
 }
 
 // With a scratch of its own that grows until the surface fits.
@@ -210,6 +212,7 @@ void knDestroyPieceMesh(knPieceMesh* m)
         knRelease(&m->allocator, m->order, m->triangleCount, sizeof(uint32_t));
         knRelease(&m->allocator, m->nodes, 2 * (size_t)m->triangleCount, sizeof(knMeshNode));
         knRelease(&m->allocator, m->groups, m->groupCapacity, sizeof(knPointGroup));
+        knRelease(&m->allocator, m->corners, m->cornerGroupCount, sizeof(knCornerGroup));
         *m = (knPieceMesh){0};
     }
 }
@@ -219,5 +222,6 @@ size_t knPieceMesh_Bytes(const knPieceMesh* mesh)
     size_t triangle =
         sizeof(knTriangle) + sizeof(knMeshSource) + sizeof(uint32_t) + 2 * sizeof(knMeshNode);
     return mesh->vertexCount * sizeof(knMeshVertex) + mesh->triangleCount * triangle +
-           mesh->groupCapacity * sizeof(knPointGroup);
+           mesh->groupCapacity * sizeof(knPointGroup) +
+           mesh->cornerGroupCount * sizeof(knCornerGroup);
 }

@@ -41,6 +41,19 @@ typedef struct knPointGroup
     float radius;
 } knPointGroup;
 
+#define KN_CORNER_LANES 8
+
+// Points where cracks meet inside a tetrahedron or on its face. They lie on no edge of the mesh, so
+// the sphere tree does not have them; queries test them besides. In the frame of the asset.
+typedef struct knCornerGroup
+{
+    float x[KN_CORNER_LANES], y[KN_CORNER_LANES], z[KN_CORNER_LANES];
+    uint32_t points[KN_CORNER_LANES];
+    uint32_t count;
+    knVec3 center; // of a ball around them
+    float radius;
+} knCornerGroup;
+
 // A vertex per corner of the drawing: corners with the same point, normal and texture share one.
 typedef struct knPieceMesh
 {
@@ -53,7 +66,9 @@ typedef struct knPieceMesh
     knMeshNode* nodes;
     uint32_t* order;      // of the triangles in the tree's leaves
     knPointGroup* groups; // all points, for the support of the hull
+    knCornerGroup* corners;
     uint32_t groupCount;
+    uint32_t cornerGroupCount;
     uint32_t vertexCount;
     uint32_t triangleCount;
     uint32_t nodeCount;

@@ -84,6 +84,80 @@ knResult knPieceMesh_Group(knPieceMesh* m, uint32_t* table, uint32_t mask)
     return kn_success;
 }
 
+static void AddCorner(knPieceMesh* m, uint32_t count, const knMeshVertex* v)
+{
+    knCornerGroup* g = &m->corners[count / KN_CORNER_LANES];
+    knVec3 p = knAdd(v->position, m->center);
+    uint32_t at = count % KN_CORNER_LANES;
+    // the rest of the last group repeats the last corner
+    for (uint32_t i = at; i < KN_CORNER_LANES; ++i)
+    {
+        g->x[i] = p.x;
+        g->y[i] = p.y;
+        g->z[i] = p.z;
+        g->points[i] = v->point;
+    }
+    g->count = at + 1;
+}
+
+static void BoundCorners(knCornerGroup* g)
+{
+    knBox box = knEmptyBox();
+    for (int i = 0; i < KN_CORNER_LANES; ++i)
+    {
+        box = knBox_AddPoint(box, knMakeVec3(g->x[i], g->y[i], g->z[i]));
+    }
+    g->center = knBox_Center(box);
+    g->radius = 0.0f;
+    for (int i = 0; i < KN_CORNER_LANES; ++i)
+    {
+        knVec3 p = knMakeVec3(g->x[i], g->y[i], g->z[i]);
+        g->radius = fmaxf(g->radius, knDistance(p, g->center) * 1.00001f);
+    }
+}
+
+// Corners by their order in the tree; `add` false only counts them.
+static uint32_t EachCorner(knPieceMesh* m, uint32_t first, uint32_t* table, uint32_t mask, bool add)
+{
+    uint32_t count = 0;
+    memset(table, 0xFF, ((size_t)mask + 1) * sizeof *table);
+    for (uint32_t i = 0; i < 3 * m->triangleCount; ++i)
+    {
+        const knMeshVertex* v = &m->vertices[m->triangles[m->order[i / 3]].v[i % 3]];
+        if (v->point >= first && IsNew(table, mask, v->point))
+        {
+            if (add)
+            {
+                AddCorner(m, count, v);
+            }
+            count += 1;
+        }
+    }
+    return count;
+}
+
+knResult knPieceMesh_GroupCorners(knPieceMesh* m, uint32_t first, uint32_t* table, uint32_t mask)
+{
+    uint32_t count = EachCorner(m, first, table, mask, false);
+    if (count == 0)
+    {
+        return kn_success;
+    }
+    uint32_t groups = (count + KN_CORNER_LANES - 1) / KN_CORNER_LANES;
+    m->corners = knAllocate(&m->allocator, groups, sizeof(knCornerGroup));
+    if (!m->corners)
+    {
+        return kn_errorMemory;
+    }
+    m->cornerGroupCount = groups;
+    (void)EachCorner(m, first, table, mask, true);
+    for (uint32_t i = 0; i < groups; ++i)
+    {
+        BoundCorners(&m->corners[i]);
+    }
+    return kn_success;
+}
+
 // The largest of d . p over a group, and which point it is.
 static float GroupSupport(const knPointGroup* g, knVec3 d, int* point)
 {

@@ -13,6 +13,10 @@ uint32_t knBuildMeshTree(const knBox* boxes, uint32_t count, knMeshNode* nodes, 
 // the number of points.
 knResult knPieceMesh_Group(knPieceMesh* mesh, uint32_t* table, uint32_t mask);
 
+// Fills the groups of corners: the points with ids from `first` on.
+knResult knPieceMesh_GroupCorners(knPieceMesh* mesh, uint32_t first, uint32_t* table,
+                                  uint32_t mask);
+
 // The nearest triangle to a point and the point on it; false when it is further than the limit.
 bool knPieceMesh_Nearest(const knPieceMesh* mesh, knVec3 p, float limit, knVec3* point,
                          uint32_t* triangle);

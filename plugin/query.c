@@ -262,6 +262,10 @@ static void Walk(knQueryRun* run)
     }
     for (int i = 0; i < 2; ++i)
     {
+        knQueryRun_TestCorners(run, &run->walks[i]);
+    }
+    for (int i = 0; i < 2; ++i)
+    {
         if (run->result->count - run->result->beyond < run->limits->edgeContacts &&
             !run->selection.isStopped)
         {

@@ -11,7 +11,7 @@
 // so pairs can run on as many threads as there are.
 
 #include "knap/contact.h"
-#include "knap/family.h"
+#include "knap/piece_mesh.h"
 #include "knap/setting.h"
 
 // All limits of contact selection. Shares are of the smaller piece's radius. Defaults, ranges and
@@ -51,6 +51,8 @@ typedef struct knQueryPiece
     const knFamily* family;
     uint32_t fragment;
     knTransform transform; // from the asset's frame to the world
+    // with the points where cracks meet, which the sphere tree does not have; may be null
+    const knPieceMesh* mesh;
 } knQueryPiece;
 
 typedef enum knContactKind

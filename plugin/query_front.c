@@ -44,6 +44,28 @@ void knQueryRun_AddToFront(knQueryRun* run, knQueryWalk* walk, uint32_t base,
     }
 }
 
+void knQueryRun_AddCornersToFront(knQueryRun* run, const knQueryWalk* walk,
+                                  const knCornerGroup* corners, uint8_t near)
+{
+    for (uint32_t i = 0; near >> i != 0; ++i)
+    {
+        knQueryFront* front = run->front;
+        if (!(near >> i & 1))
+        {
+            continue;
+        }
+        if (front->pointCount == KN_FRONT_POINTS)
+        {
+            Give(run);
+            return;
+        }
+        front->points[front->pointCount] = corners->points[i];
+        front->pointSides[front->pointCount] = walk->side;
+        front->positions[front->pointCount++] =
+            knMakeVec3(corners->x[i], corners->y[i], corners->z[i]);
+    }
+}
+
 void knQueryRun_AddEdgesToFront(knQueryRun* run, knQueryWalk* walk)
 {
     const knFamily* family = walk->sampled->family;

@@ -126,8 +126,13 @@ void knQueryRun_TakeVisits(knQueryRun* run, const knQueryWalk* walk, const knVis
 void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk);
 void knQueryRun_TestEdge(knQueryRun* run, knQueryWalk* walk, uint32_t index);
 
+// The points where cracks meet.
+void knQueryRun_TestCorners(knQueryRun* run, knQueryWalk* walk);
+
 // In query_front.c. Lanes that may be near enough, by their own reach, join the front.
 void knQueryRun_AddToFront(knQueryRun* run, knQueryWalk* walk, uint32_t base,
                            const knVisits8* visits);
+void knQueryRun_AddCornersToFront(knQueryRun* run, const knQueryWalk* walk,
+                                  const knCornerGroup* corners, uint8_t near);
 void knQueryRun_AddEdgesToFront(knQueryRun* run, knQueryWalk* walk);
 void knQueryRun_TestFront(knQueryRun* run, const knQueryFront* front);

@@ -56,6 +56,32 @@ static void StepTree(knShapeRun* run)
     }
 }
 
+// The points where cracks meet, which the tree does not have.
+static void TestCorners(knShapeRun* run)
+{
+    const knPieceMesh* mesh = run->piece->mesh;
+    uint32_t groupCount = mesh ? mesh->cornerGroupCount : 0;
+    for (uint32_t k = 0; k < groupCount; ++k)
+    {
+        const knCornerGroup* g = &mesh->corners[k];
+        knVec3 normal, center = knShapeRun_ToShape(run, g->center);
+        if (knShape_Distance(run->shape, center, NULL) - g->radius > run->selection.reach)
+        {
+            continue;
+        }
+        for (uint32_t i = 0; i < g->count && !run->selection.isStopped; ++i)
+        {
+            knVec3 p = {g->x[i], g->y[i], g->z[i]};
+            float distance = knShape_Distance(run->shape, knShapeRun_ToShape(run, p), &normal);
+            run->result.counters.points += 1;
+            if (distance < run->selection.reach)
+            {
+                knShapeRun_AddPoint(run, p, distance, normal, g->points[i], kn_contactPoint);
+            }
+        }
+    }
+}
+
 static void StepFeatures(knShapeRun* run)
 {
     uint32_t end = run->nextFeature + FEATURES_AT_A_TIME;
@@ -179,6 +205,7 @@ static void Run(knShapeRun* run)
             StepTree(run);
         }
     }
+    TestCorners(run);
     if (HasEdgeContacts(run->shape) &&
         run->result.count - run->result.beyond < run->limits->edgeContacts)
     {

@@ -112,6 +112,28 @@ static void WalkTree(MeshRun* m)
     }
 }
 
+static void TestPieceCorners(MeshRun* m)
+{
+    knShapeRun* run = &m->run;
+    const knPieceMesh* mesh = run->piece->mesh;
+    uint32_t groupCount = mesh ? mesh->cornerGroupCount : 0;
+    float limit = fmaxf(run->selection.reach + m->batch.source->margin, m->reach);
+    for (uint32_t k = 0; k < groupCount; ++k)
+    {
+        const knCornerGroup* g = &mesh->corners[k];
+        for (uint32_t i = 0; i < g->count && !run->selection.isStopped; ++i)
+        {
+            knVec3 p = {g->x[i], g->y[i], g->z[i]}, normal;
+            float distance = MeasurePoint(m, knShapeRun_ToShape(run, p), limit, &normal);
+            run->result.counters.points += 1;
+            if (distance < run->selection.reach && distance > -m->reach)
+            {
+                knShapeRun_AddPoint(run, p, distance, normal, g->points[i], kn_contactPoint);
+            }
+        }
+    }
+}
+
 static uint32_t FeatureId(const knMeshTriangle* triangle, uint32_t feature)
 {
     return (6 * triangle->id + feature) & 0x0FFFFFFFu;
@@ -195,6 +217,7 @@ static void Run(MeshRun* m)
     }
     TestCorners(m);
     WalkTree(m);
+    TestPieceCorners(m);
     if (m->run.result.count - m->run.result.beyond < m->run.limits->edgeContacts &&
         !m->run.selection.isStopped)
     {

@@ -420,7 +420,8 @@ static void Step(Flyer* f, const Thing* thing, float dt)
     uint32_t count = knMotion_IsFast(&motion, &thing->mesh)
                          ? knSweepPair(&thing->mesh, &motion, &plate.mesh, &rest, c)
                          : 0;
-    knQueryPiece a = {thing->family, 0, f->at}, b = {plate.family, 0, knIdentityTransform()};
+    knQueryPiece a = {thing->family, 0, f->at, NULL},
+                 b = {plate.family, 0, knIdentityTransform(), NULL};
     knContactLimits limits = knDefaultContactLimits();
     knPairState state = {0};
     knPairContact touching[64];

@@ -81,7 +81,7 @@ static knQueryPiece AsQuery(const knPairSide* side)
 {
     knTransform t = side->motion.start;
     t.position = knSub(t.position, knRotate(t.rotation, side->mesh->center));
-    return (knQueryPiece){side->family, side->fragment, t};
+    return (knQueryPiece){side->family, side->fragment, t, side->mesh};
 }
 
 // Every point within the margin, by full detection.

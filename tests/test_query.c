@@ -92,8 +92,8 @@ static void FullDetectionEqualsBruteForce(void** state)
     uint32_t touching = 0;
     for (int i = 0; i < 150; ++i)
     {
-        knQueryPiece p = {a, piecesA[knRandom_Below(&random, countA)], knIdentityTransform()};
-        knQueryPiece q = {b, piecesB[knRandom_Below(&random, countB)], knIdentityTransform()};
+        knQueryPiece p = {a, piecesA[knRandom_Below(&random, countA)], knIdentityTransform(), NULL};
+        knQueryPiece q = {b, piecesB[knRandom_Below(&random, countB)], knIdentityTransform(), NULL};
         q.transform = RandomPose(&random, &q, &p);
         knPairResult result;
         QueryFresh(&p, &q, &limits, &result);
@@ -119,8 +119,8 @@ static void PiecesInPlaceTouchAndDoNotOverlap(void** state)
     assert_true(SplitByPlane(family, 0, knMakeVec3(1.0f, 0.0f, 0.0f)));
     uint32_t pieces[8];
     assert_int_equal(ListPieces(family, pieces, 8), 2);
-    knQueryPiece a = {family, pieces[0], knIdentityTransform()};
-    knQueryPiece b = {family, pieces[1], knIdentityTransform()};
+    knQueryPiece a = {family, pieces[0], knIdentityTransform(), NULL};
+    knQueryPiece b = {family, pieces[1], knIdentityTransform(), NULL};
     knContactLimits limits = knDefaultContactLimits();
     knPairResult result;
     assert_true(QueryFresh(&a, &b, &limits, &result) >= limits.contacts);
@@ -142,8 +142,8 @@ static void SelectionKeepsAFewAndAdapts(void** state)
     TestModel plate = OpenDemoModel("plate");
     knFamily* a = MakeFamily(&plate);
     knFamily* b = MakeFamily(&plate);
-    knQueryPiece p = {a, 0, knIdentityTransform()};
-    knQueryPiece q = {b, 0, knIdentityTransform()};
+    knQueryPiece p = {a, 0, knIdentityTransform(), NULL};
+    knQueryPiece q = {b, 0, knIdentityTransform(), NULL};
     q.transform.position.y = 0.003f; // one plate in another: hundreds of points are inside
     knContactLimits limits = knDefaultContactLimits();
     knPairState pair = {0};
@@ -217,8 +217,8 @@ static void NothingDeepIsMissedForEver(void** state)
     TestModel bunny = OpenDemoModel("bunny");
     knFamily* a = MakeFamily(&bunny);
     knFamily* b = MakeFamily(&bunny);
-    knQueryPiece p = {a, 0, knIdentityTransform()};
-    knQueryPiece q = {b, 0, knIdentityTransform()};
+    knQueryPiece p = {a, 0, knIdentityTransform(), NULL};
+    knQueryPiece q = {b, 0, knIdentityTransform(), NULL};
     q.transform.position.x = 0.12f;
     assert_true(CheckDeepContacts(&p, &q, 1) > 8);
     knDestroyFamily(a);
@@ -238,8 +238,10 @@ static void NothingDeepIsMissedBetweenNeighbours(void** state)
     knRandom random = knMakeRandom(11);
     for (int i = 0; i < 60; ++i)
     {
-        knQueryPiece p = {family, pieces[knRandom_Below(&random, count)], knIdentityTransform()};
-        knQueryPiece q = {family, pieces[knRandom_Below(&random, count)], knIdentityTransform()};
+        knQueryPiece p = {family, pieces[knRandom_Below(&random, count)], knIdentityTransform(),
+                          NULL};
+        knQueryPiece q = {family, pieces[knRandom_Below(&random, count)], knIdentityTransform(),
+                          NULL};
         const knFragmentField* field = knFamily_Field(family);
         if (p.fragment == q.fragment || !knBox_Overlaps(knFragmentField_Box(field, p.fragment),
                                                         knFragmentField_Box(field, q.fragment)))
@@ -272,8 +274,8 @@ static void CrossedRodsDoNotPass(void** state)
     knRandom random = knMakeRandom(5);
     for (int i = 0; i < 200; ++i)
     {
-        knQueryPiece p = {a, 0, knIdentityTransform()};
-        knQueryPiece q = {b, 0, knIdentityTransform()};
+        knQueryPiece p = {a, 0, knIdentityTransform(), NULL};
+        knQueryPiece q = {b, 0, knIdentityTransform(), NULL};
         q.transform.rotation =
             knMakeQuat(knMakeVec3(0.0f, 1.0f, 0.0f), knRandom_Range(&random, 0.5f, 2.6f));
         q.transform.position = knMakeVec3(knRandom_Range(&random, -0.4f, 0.4f),
@@ -346,8 +348,8 @@ static void CrossedCombsDoNotPass(void** state)
     knRandom random = knMakeRandom(7);
     for (int i = 0; i < 100; ++i)
     {
-        knQueryPiece p = {a, 0, knIdentityTransform()};
-        knQueryPiece q = {b, 0, knIdentityTransform()};
+        knQueryPiece p = {a, 0, knIdentityTransform(), NULL};
+        knQueryPiece q = {b, 0, knIdentityTransform(), NULL};
         q.transform.rotation = knMakeQuat(knMakeVec3(0.0f, 0.0f, 1.0f), 1.5707963f);
         q.transform.position = knMakeVec3(0.11f + knRandom_Range(&random, -0.03f, 0.03f),
                                           knRandom_Range(&random, -0.03f, 0.03f),
@@ -460,8 +462,8 @@ static void AShardInACrackGetsTheRightNormal(void** state)
         {
             continue;
         }
-        knQueryPiece q = {thin, 0, PushInto(&surface, t)};
-        knQueryPiece p = {broken, pieces[0], knIdentityTransform()};
+        knQueryPiece q = {thin, 0, PushInto(&surface, t), NULL};
+        knQueryPiece p = {broken, pieces[0], knIdentityTransform(), NULL};
         knPairResult result;
         QueryFresh(&p, &q, &limits, &result);
         for (uint32_t k = 0; k < result.count; ++k)
@@ -520,11 +522,11 @@ static uint32_t PunchDisc(knFamily* plate, float radius, uint32_t* disc)
 static int CountTouches(const knFamily* plate, uint32_t piece, const knFamily* ball, float x)
 {
     knContactLimits limits = knDefaultContactLimits();
-    knQueryPiece p = {plate, piece, knIdentityTransform()};
+    knQueryPiece p = {plate, piece, knIdentityTransform(), NULL};
     int touches = 0;
     for (int i = -40; i <= 40; ++i)
     {
-        knQueryPiece q = {ball, 0, knIdentityTransform()};
+        knQueryPiece q = {ball, 0, knIdentityTransform(), NULL};
         q.transform.position = knMakeVec3(x, 0.005f * (float)i - 0.06f, 0.0f);
         knPairResult result;
         touches += QueryFresh(&p, &q, &limits, &result) > 0;
@@ -567,8 +569,8 @@ static void SwappingThePiecesSwapsTheSides(void** state)
     knFamily* b = MakeFamily(&bunny);
     knContactLimits limits = knDefaultContactLimits();
     limits.full = true;
-    knQueryPiece p = {a, 0, knIdentityTransform()};
-    knQueryPiece q = {b, 0, knIdentityTransform()};
+    knQueryPiece p = {a, 0, knIdentityTransform(), NULL};
+    knQueryPiece q = {b, 0, knIdentityTransform(), NULL};
     q.transform.position = knMakeVec3(0.12f, 0.02f, 0.0f);
     knPairResult one, two;
     knPairState s = {0}, t = {0};
@@ -612,7 +614,8 @@ static void WideInstructionsChangeNothing(void** state)
         limits.full = i % 4 == 0;
         uint32_t a = pieces[knRandom_Below(&random, count)];
         uint32_t b = pieces[knRandom_Below(&random, count)];
-        knQueryPiece p = {wide, a, knIdentityTransform()}, q = {wide, b, knIdentityTransform()};
+        knQueryPiece p = {wide, a, knIdentityTransform(), NULL},
+                     q = {wide, b, knIdentityTransform(), NULL};
         q.transform = RandomPose(&random, &q, &p);
         knPairResult one, two;
         knPairState s = {0}, t = {0};
@@ -638,8 +641,8 @@ static void BadArgumentsAreNamed(void** state)
     (void)state;
     TestModel brick = OpenDemoModel("brick");
     knFamily* family = MakeFamily(&brick);
-    knQueryPiece p = {family, 0, knIdentityTransform()};
-    knQueryPiece none = {NULL, 0, knIdentityTransform()};
+    knQueryPiece p = {family, 0, knIdentityTransform(), NULL};
+    knQueryPiece none = {NULL, 0, knIdentityTransform(), NULL};
     knContactLimits limits = knDefaultContactLimits();
     knPairState pair = {0};
     knPairResult result;

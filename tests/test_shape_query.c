@@ -57,7 +57,7 @@ static knPairResult QueryWith(const knQueryPiece* piece, const knShape* shape, k
 
 static knPairResult OnSlab(const knShape* shape, knTransform t)
 {
-    knQueryPiece piece = {slab, 0, knIdentityTransform()};
+    knQueryPiece piece = {slab, 0, knIdentityTransform(), NULL};
     knContactLimits limits = knDefaultContactLimits();
     return QueryWith(&piece, shape, t, &limits);
 }
@@ -303,7 +303,7 @@ static void APieceLiesOnAPlane(void** state)
 {
     (void)state;
     knShape plane = knMakePlaneShape(knMakeVec3(0.0f, 1.0f, 0.0f), 0.0f);
-    knQueryPiece piece = {slab, 0, At(0.0f, 0.04f - 0.001f, 0.0f)};
+    knQueryPiece piece = {slab, 0, At(0.0f, 0.04f - 0.001f, 0.0f), NULL};
     knContactLimits limits = knDefaultContactLimits();
     knPairResult r = QueryWith(&piece, &plane, knIdentityTransform(), &limits);
     assert_int_equal(r.count, 4);
@@ -381,7 +381,8 @@ static void NoOverlapIsMissedAndNoneInvented(void** state)
     int overlaps = 0, apart = 0;
     for (int i = 0; i < EFFORT * 80; ++i)
     {
-        knQueryPiece piece = {bunny, pieces[knRandom_Below(&random, count)], knIdentityTransform()};
+        knQueryPiece piece = {bunny, pieces[knRandom_Below(&random, count)], knIdentityTransform(),
+                              NULL};
         knBox box = knFragmentField_Box(knFamily_Field(bunny), piece.fragment);
         float radius = 0.5f * knLength(knBox_Extent(box));
         piece.transform.rotation = knMakeQuat(knRandom_UnitVec3(&random), 2.0f);
@@ -439,7 +440,8 @@ static void TheMeshChangesTheTimeAlone(void** state)
     uint32_t total = 0;
     for (int i = 0; i < EFFORT * 30; ++i)
     {
-        knQueryPiece piece = {bunny, pieces[knRandom_Below(&random, count)], knIdentityTransform()};
+        knQueryPiece piece = {bunny, pieces[knRandom_Below(&random, count)], knIdentityTransform(),
+                              NULL};
         knPieceMesh mesh;
         assert_int_equal(knCreatePieceMesh(&mesh, bunny, piece.fragment, NULL, NULL, NULL),
                          kn_success);
@@ -470,6 +472,78 @@ static void TheMeshChangesTheTimeAlone(void** state)
     assert_true(total > EFFORT * 20);
 }
 
+// The piece turned at random and its lowest vertex `depth` under the top of the slab, y = 0.
+static knTransform PutDown(const knPieceMesh* mesh, knRandom* random, float depth)
+{
+    knQuat turn = knMakeQuat(knRandom_UnitVec3(random), knRandom_Range(random, 0.0f, 6.0f));
+    knVec3 place = {0.0f, FLT_MAX, 0.0f};
+    for (uint32_t i = 0; i < mesh->vertexCount; ++i)
+    {
+        place.y = fminf(place.y, knRotate(turn, mesh->vertices[i].position).y);
+    }
+    place.y = -place.y - depth;
+    return (knTransform){knSub(place, knRotate(turn, mesh->center)), turn};
+}
+
+static float DeepestOn(const knQueryPiece* piece, int ground)
+{
+    static const knVec3 v[4] = {
+        {-1.0f, 0.0f, -1.0f}, {-1.0f, 0.0f, 1.0f}, {1.0f, 0.0f, 1.0f}, {1.0f, 0.0f, -1.0f}};
+    const knMeshTriangle triangles[2] = {{.v = {v[0], v[1], v[2]}, .id = 0},
+                                         {.v = {v[0], v[2], v[3]}, .id = 1}};
+    knTriangleBatch batch = {
+        .triangles = triangles, .count = 2, .transform = knIdentityTransform(), .isOneSided = true};
+    knShape plane = knMakePlaneShape(knMakeVec3(0.0f, 1.0f, 0.0f), 0.0f);
+    knQueryPiece other = {slab, 0, knIdentityTransform(), NULL};
+    knContactLimits limits = knDefaultContactLimits();
+    limits.full = true;
+    knPairState state = {0};
+    knPairResult r = {0};
+    knArena arena;
+    size_t bytes = knQueryBytes(piece, &other) + knQueryTrianglesBytes(piece, 2);
+    assert_int_equal(knCreateArena(&arena, bytes, NULL), kn_success);
+    knTransform still = knIdentityTransform();
+    knResult done =
+        ground == 0
+            ? knQueryShape(piece, &plane, still, &limits, &state, &arena, contacts, CAPACITY, &r)
+        : ground == 1
+            ? knQueryPair(piece, &other, &limits, &state, &arena, contacts, CAPACITY, &r)
+            : knQueryTriangles(piece, &batch, &limits, &state, &arena, contacts, CAPACITY, &r);
+    assert_int_equal(done, kn_success);
+    knDestroyArena(&arena);
+    return r.count > 0 ? Deepest(r.count) : 0.0f;
+}
+
+// A shard lands on its tip, and tips are where cracks meet: points that no edge of the mesh has.
+// The oracle is what is drawn.
+static void TipsOfShardsTouchFirst(void** state)
+{
+    (void)state;
+    knRandom random = knMakeRandom(43);
+    uint32_t pieces[64], missed = 0;
+    uint32_t count = ListPieces(bunny, pieces, 64);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        knPieceMesh mesh;
+        assert_int_equal(knCreatePieceMesh(&mesh, bunny, pieces[i], NULL, NULL, NULL), kn_success);
+        for (int k = 0; k < EFFORT * 10; ++k)
+        {
+            float depth = 1e-3f * mesh.radius;
+            knQueryPiece piece = {bunny, pieces[i], PutDown(&mesh, &random, depth), &mesh};
+            for (int ground = 0; ground < 3; ++ground)
+            {
+                ASSERT_NEAR(DeepestOn(&piece, ground), -depth, 0.05f * depth);
+            }
+            piece.mesh = NULL;
+            missed += DeepestOn(&piece, 0) > -0.9f * depth;
+        }
+        knDestroyPieceMesh(&mesh);
+    }
+    print_message("of %u landings on one point, %u are on one where cracks meet\n",
+                  count * EFFORT * 10, missed);
+    assert_true(missed > 0);
+}
+
 // A shape's contacts keep their ids while it hardly moves.
 static void FeaturesLast(void** state)
 {
@@ -496,7 +570,7 @@ static void FeaturesLast(void** state)
 static void BadArgumentsAreNamed(void** state)
 {
     (void)state;
-    knQueryPiece piece = {slab, 0, knIdentityTransform()};
+    knQueryPiece piece = {slab, 0, knIdentityTransform(), NULL};
     knContactLimits limits = knDefaultContactLimits();
     knShape ball = knMakeSphereShape(0.1f), bad = knMakeSphereShape(NAN);
     knPairState pair = {0};
@@ -533,6 +607,7 @@ int main(void)
         cmocka_unit_test(APieceLiesOnAPlane),
         cmocka_unit_test(NoOverlapIsMissedAndNoneInvented),
         cmocka_unit_test(TheMeshChangesTheTimeAlone),
+        cmocka_unit_test(TipsOfShardsTouchFirst),
         cmocka_unit_test(FeaturesLast),
         cmocka_unit_test(BadArgumentsAreNamed),
     };

@@ -114,7 +114,7 @@ static void AFlatFloorIsAPlane(void** state)
     for (int i = 0; i < 200; ++i)
     {
         knQuat tilt = knMakeQuat(knMakeVec3(1.0f, 0.0f, 0.0f), i % 3 == 0 ? 0.3f : 0.0f);
-        knQueryPiece piece = {slab, 0, knIdentityTransform()};
+        knQueryPiece piece = {slab, 0, knIdentityTransform(), NULL};
         piece.transform.rotation = knMulQuat(
             knMakeQuat(knMakeVec3(0.0f, 1.0f, 0.0f), knRandom_Range(&random, 0.0f, 6.0f)), tilt);
         float lowest = FLT_MAX;
@@ -148,7 +148,7 @@ static void DeepPointsAreNotLost(void** state)
     knContactLimits limits = knDefaultContactLimits();
     for (float depth = 0.01f; depth < 0.1f; depth += 0.01f)
     {
-        knQueryPiece piece = {slab, 0, {{0.03f, -depth, -0.02f}, knIdentityQuat()}};
+        knQueryPiece piece = {slab, 0, {{0.03f, -depth, -0.02f}, knIdentityQuat()}, NULL};
         knTriangleBatch batch = {triangles, count, true, knIdentityTransform(), 0.0f};
         knPairResult r = Query(&piece, &batch, &limits);
         assert_true(r.count >= 4);
@@ -164,7 +164,7 @@ static void DeepPointsAreNotLost(void** state)
 static void RidgesAndSpikesPoke(void** state)
 {
     (void)state;
-    knQueryPiece piece = {slab, 0, knIdentityTransform()};
+    knQueryPiece piece = {slab, 0, knIdentityTransform(), NULL};
     knContactLimits limits = knDefaultContactLimits();
     for (float depth = 0.0003f; depth < 0.006f; depth += 0.0004f)
     {
@@ -240,7 +240,7 @@ static void AMeshOfABoxIsABox(void** state)
     for (int i = 0; i < EFFORT * 20; ++i)
     {
         knQueryPiece piece = {bunny, pieces[knRandom_Below(&random, pieceCount)],
-                              knIdentityTransform()};
+                              knIdentityTransform(), NULL};
         knBox box = knFragmentField_Box(knFamily_Field(bunny), piece.fragment);
         float radius = 0.5f * knLength(knBox_Extent(box));
         knVec3 half = {0.2f, 0.15f, 0.25f};
@@ -290,8 +290,8 @@ static void ASheetHasTwoSides(void** state)
     uint32_t count = MakeFloor(10, 0.3f, 9);
     knContactLimits limits = knDefaultContactLimits();
     knTriangleBatch batch = {triangles, count, false, knIdentityTransform(), 0.0f};
-    knQueryPiece above = {slab, 0, {{0.0f, -0.004f, 0.0f}, knIdentityQuat()}};
-    knQueryPiece below = {slab, 0, {{0.0f, -0.036f, 0.0f}, knIdentityQuat()}};
+    knQueryPiece above = {slab, 0, {{0.0f, -0.004f, 0.0f}, knIdentityQuat()}, NULL};
+    knQueryPiece below = {slab, 0, {{0.0f, -0.036f, 0.0f}, knIdentityQuat()}, NULL};
     knPairResult r = Query(&above, &batch, &limits);
     assert_true(r.count >= 4);
     for (uint32_t i = 0; i < r.count; ++i)
@@ -307,7 +307,7 @@ static void ASheetHasTwoSides(void** state)
         ASSERT_NEAR(contacts[i].contact.distance, -0.004f, 1e-5f);
     }
     // tipping over the rim: what hangs beyond it is free
-    knQueryPiece tipping = {slab, 0, {{0.17f, -0.01f, 0.0f}, knIdentityQuat()}};
+    knQueryPiece tipping = {slab, 0, {{0.17f, -0.01f, 0.0f}, knIdentityQuat()}, NULL};
     tipping.transform.rotation = knMakeQuat(knMakeVec3(0.0f, 0.0f, 1.0f), -0.3f);
     r = Query(&tipping, &batch, &limits);
     assert_true(r.count > 0);
@@ -321,7 +321,7 @@ static void ASheetHasTwoSides(void** state)
 static void BadBatchesAreNamed(void** state)
 {
     (void)state;
-    knQueryPiece piece = {slab, 0, knIdentityTransform()};
+    knQueryPiece piece = {slab, 0, knIdentityTransform(), NULL};
     knContactLimits limits = knDefaultContactLimits();
     knPairState pair = {0};
     knPairResult result;
