@@ -14,10 +14,8 @@ static knQueryPiece MakePiece(const knPairSide* side)
     // the mesh has the asset's axes and its origin in the centre of mass
     knTransform t = side->motion.start;
     t.position = knSub(t.position, knRotate(t.rotation, side->mesh->center));
-    return (knQueryPiece){.family = side->family,
-                          .fragment = side->fragment,
-                          .transform = t,
-                          .mesh = side->mesh};
+    return (knQueryPiece){
+        .family = side->family, .fragment = side->fragment, .transform = t, .mesh = side->mesh};
 }
 
 static size_t Align(size_t bytes)
