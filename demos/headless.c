@@ -102,10 +102,9 @@ static knResult TakePicture(Headless* h, long number)
 {
     const knOptions* o = h->options;
     const knScene* scene = h->stage->scene;
-    knCamera camera = {scene->eye, scene->target, 0.7f};
-    knOverlays overlays = {0};
+    knCamera camera = {scene->eye, scene->target, 0.7f, 0.0f};
     char path[MAX_PATH];
-    knResult result = knPainter_Paint(h->painter, h->stage, &camera, &overlays, false);
+    knResult result = knPainter_Paint(h->painter, h->stage, &camera, &o->overlays, false);
     knView_ReadPixels(h->view, h->pixels);
     FillPattern(path, o->png, scene->name, number);
     return result == kn_success ? knSavePng(path, h->pixels, (int)o->width, (int)o->height)

@@ -47,6 +47,7 @@ static knResult RunScene(knOptions* o, const knScene* scene, knStats* stats)
                               .height = (int)o->height,
                               .frameCount = (uint32_t)o->frames,
                               .png = o->png,
+                              .overlays = o->overlays,
                               .config = o->config,
                               .state = o->state,
                               .record = o->record};
@@ -80,8 +81,13 @@ static knResult RunAll(knOptions* o)
 
 int main(int argc, char** argv)
 {
-    knOptions o = {
-        .assets = "demos/out", .every = 10, .seed = 1, .threads = 1, .width = 1280, .height = 800};
+    knOptions o = {.assets = "demos/out",
+                   .every = 10,
+                   .seed = 1,
+                   .threads = 1,
+                   .width = 1280,
+                   .height = 800,
+                   .overlays = knDefaultOverlays()};
     if (!knReadOptions(&o, argc, argv))
     {
         return EXIT_USAGE;

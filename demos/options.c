@@ -22,6 +22,8 @@ void knPrintUsage(void)
          "  --png PATTERN    pictures, 'frame-%04d.png' (headless), or one of the window\n"
          "  --every N        steps between pictures (10)\n"
          "  --size WxH       of the picture (1280x800)\n"
+         "  --show LIST      overlays in pictures or window: contacts,cracks,spheres,field,\n"
+         "                   wireframe,xray\n"
          "  --frames N       the window closes after so many\n"
          "  --record FILE    keeps what script and user do (in a window since the last reset)\n"
          "  --replay FILE    goes through it again and compares every step, to the bit\n"
@@ -49,6 +51,38 @@ static bool ReadNumber(const char* text, long low, long high, long* value)
     return good;
 }
 
+// Names with commas between them.
+static bool ReadOverlays(const char* text, knOverlays* o)
+{
+    const struct
+    {
+        const char* name;
+        bool* value;
+    } table[] = {{"contacts", &o->contacts}, {"cracks", &o->cracks},
+                 {"spheres", &o->spheres},   {"field", &o->field},
+                 {"xray", &o->isXray},       {"wireframe", &o->isWireframe}};
+    for (const char* at = text;; ++at)
+    {
+        size_t length = strcspn(at, ","), i = 0;
+        size_t count = sizeof table / sizeof table[0];
+        while (i < count &&
+               (strlen(table[i].name) != length || strncmp(table[i].name, at, length) != 0))
+        {
+            ++i;
+        }
+        if (i == count)
+        {
+            return false;
+        }
+        *table[i].value = true;
+        at += length;
+        if (*at == 0)
+        {
+            return true;
+        }
+    }
+}
+
 static bool ReadSize(const char* text, knOptions* o)
 {
     char* end;
@@ -57,7 +91,13 @@ static bool ReadSize(const char* text, knOptions* o)
     return *end == 0 && o->width >= 16 && o->height >= 16 && o->width <= 8192 && o->height <= 8192;
 }
 
-// 1 for an option with its value, 0 for what is none, -1 when the value is wrong.
+static int Refuse(const char* name, const char* what)
+{
+    fprintf(stderr, "knap-demo: %s takes %s; see --help\n", name, what);
+    return -1;
+}
+
+// 1 for an option with its value, 0 for what is none, -1 and a sentence when the value is wrong.
 static int ReadValue(knOptions* o, const char* name, const char* value)
 {
     const struct
@@ -83,7 +123,11 @@ static int ReadValue(knOptions* o, const char* name, const char* value)
     };
     if (strcmp(name, "--size") == 0)
     {
-        return value && ReadSize(value, o) ? 1 : -1;
+        return value && ReadSize(value, o) ? 1 : Refuse(name, "WIDTHxHEIGHT, 16 to 8192");
+    }
+    if (strcmp(name, "--show") == 0)
+    {
+        return value && ReadOverlays(value, &o->overlays) ? 1 : Refuse(name, "names of overlays");
     }
     for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i)
     {
@@ -91,12 +135,16 @@ static int ReadValue(knOptions* o, const char* name, const char* value)
         {
             continue;
         }
-        if (value && table[i].text)
+        if (table[i].text)
         {
             *table[i].text = value;
-            return 1;
+            return value ? 1 : Refuse(name, "a name");
         }
-        return value && ReadNumber(value, table[i].low, table[i].high, table[i].number) ? 1 : -1;
+        char range[96];
+        snprintf(range, sizeof range, "a whole number from %ld to %ld", table[i].low,
+                 table[i].high);
+        bool good = value && ReadNumber(value, table[i].low, table[i].high, table[i].number);
+        return good ? 1 : Refuse(name, range);
     }
     return 0;
 }
@@ -142,6 +190,29 @@ static bool PatternIsGood(const char* pattern, bool takesNumber, bool isAll)
     return numbers <= (takesNumber ? 1 : 0) && (isAll ? names == 1 : names <= 1);
 }
 
+// What only one kind of run has is refused in the other, rather than left out in silence.
+static bool CheckKind(const knOptions* o)
+{
+    const struct
+    {
+        const char* name;
+        bool given, isHeadless;
+    } table[] = {{"--steps", o->steps > 0, true}, {"--stats", o->stats, true},
+                 {"--csv", o->csv, true},         {"--table", o->table, true},
+                 {"--full", o->full, true},       {"--frames", o->frames > 0, false},
+                 {"--state", o->state, false}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i)
+    {
+        if (table[i].given && table[i].isHeadless != o->headless)
+        {
+            fprintf(stderr, "knap-demo: %s is for runs %s\n", table[i].name,
+                    table[i].isHeadless ? "with --headless" : "in a window");
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool CheckPatterns(const knOptions* o)
 {
     bool isAll = o->scene && strcmp(o->scene, "all") == 0;
@@ -164,7 +235,7 @@ static bool CheckPatterns(const knOptions* o)
     }
     if (!isAll && o->scene && !knFindScene(o->scene))
     {
-        fprintf(stderr, "knap-demo: there is no scene '%s'; see --list\n", o->scene);
+        fprintf(stderr, "knap-demo: there is no scene '%s'; see --help\n", o->scene);
         return false;
     }
     return true;
@@ -183,7 +254,6 @@ bool knReadOptions(knOptions* o, int argc, char** argv)
         }
         else if (read < 0)
         {
-            fprintf(stderr, "knap-demo: %s needs another value; see --help\n", argv[i]);
             return false;
         }
         else if (ReadSwitch(o, argv[i]))
@@ -202,5 +272,5 @@ bool knReadOptions(knOptions* o, int argc, char** argv)
     }
     o->hasThreads = o->threads > 0;
     o->threads = o->hasThreads ? o->threads : standardThreads;
-    return CheckPatterns(o);
+    return CheckKind(o) && CheckPatterns(o);
 }

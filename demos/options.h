@@ -3,7 +3,7 @@
 
 // The command line of knap-demo.
 
-#include <stdbool.h>
+#include "demos/painter.h"
 
 typedef struct knOptions
 {
@@ -18,6 +18,7 @@ typedef struct knOptions
     const char* png; // with %d in it when headless
     long steps, every, seed, threads, width, height, frames;
     bool headless, table, full, help;
+    knOverlays overlays;
     bool hasThreads; // given, and so before the config's
 } knOptions;
 

@@ -17,7 +17,7 @@ void knSketch_Line(knSketch* s, knVec3 a, knVec3 b, uint32_t color)
     }
 }
 
-static void SketchCross(knSketch* s, knVec3 p, float size, uint32_t color)
+void knSketch_Cross(knSketch* s, knVec3 p, float size, uint32_t color)
 {
     knVec3 axes[3] = {{size, 0.0f, 0.0f}, {0.0f, size, 0.0f}, {0.0f, 0.0f, size}};
     for (int a = 0; a < 3; ++a)
@@ -35,7 +35,7 @@ typedef struct Dropped
 static void SketchDropped(void* user, const knColliding* colliding)
 {
     Dropped* dropped = user;
-    SketchCross(dropped->sketch, colliding->point, dropped->size, 0xE08A1E);
+    knSketch_Cross(dropped->sketch, colliding->point, dropped->size, 0xE08A1E);
 }
 
 void knSketchContacts(knSketch* s, const knStage* stage)
@@ -57,7 +57,7 @@ void knSketchContacts(knSketch* s, const knStage* stage)
         uint32_t color = c->distance < -0.001f ? 0xE03020
                          : c->distance <= 0.0f ? 0x20A040
                                                : 0x3060E0;
-        SketchCross(s, c->point, size, color);
+        knSketch_Cross(s, c->point, size, color);
         knSketch_Line(s, c->point, knAddScaled(c->point, 6.0f * size, c->normal), color);
     }
 }

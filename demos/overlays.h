@@ -16,6 +16,7 @@ typedef struct knSketch
 } knSketch;
 
 void knSketch_Line(knSketch* sketch, knVec3 a, knVec3 b, uint32_t color);
+void knSketch_Cross(knSketch* sketch, knVec3 center, float size, uint32_t color);
 
 // A cross where a contact was kept and a stroke along its normal: red when deep, green when
 // touching, blue when it is still apart. Colliding points that the selection left out are small

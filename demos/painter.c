@@ -56,6 +56,11 @@ static knResult MakeBall(knPainter* p)
     return knView_AddMesh(p->view, v, n, &p->ball);
 }
 
+knOverlays knDefaultOverlays(void)
+{
+    return (knOverlays){.level = 3, .slice = 0.5f};
+}
+
 knResult knCreatePainter(knPainter** out, knView* view)
 {
     knPainter* p = knAllocate(NULL, 1, sizeof(knPainter));
@@ -183,7 +188,7 @@ static knResult AddPieces(knPainter* p, const knStage* stage, const knOverlays* 
                                         look.color,
                                         look.insideColor,
                                         look.gloss,
-                                        1.0f,
+                                        knWorld_Fade(stage->world, id),
                                         {1.0f, 1.0f, 1.0f}});
         }
     }
@@ -240,6 +245,17 @@ static void AddCables(knPainter* p, const knStage* stage)
     }
 }
 
+// From the point that the hand holds to where it pulls.
+static void AddSpring(knPainter* p, const knStage* stage)
+{
+    knVec3 point, target;
+    if (knWorld_Held(stage->world, &point, &target))
+    {
+        knSketch_Line(&p->sketch, point, target, 0x202020);
+        knSketch_Cross(&p->sketch, point, 0.01f * stage->scene->reach, 0x202020);
+    }
+}
+
 static void AddOverlays(knPainter* p, const knStage* stage, const knOverlays* overlays)
 {
     knBodyId none = {0};
@@ -280,6 +296,7 @@ knResult knPainter_Paint(knPainter* p, const knStage* stage, const knCamera* cam
     AddProps(p, stage);
     AddCables(p, stage);
     AddOverlays(p, stage, overlays);
+    AddSpring(p, stage);
     knFrame frame = {.camera = *camera,
                      .focus = stage->scene->target,
                      .reach = stage->scene->reach,

@@ -20,6 +20,9 @@ typedef struct knOverlays
     bool isXray;
 } knOverlays;
 
+// None of them; level and slice as the window has them at first.
+knOverlays knDefaultOverlays(void);
+
 knResult knCreatePainter(knPainter** painter, knView* view);
 void knDestroyPainter(knPainter* painter);
 

@@ -35,10 +35,22 @@ bool knPanel_HasMouse(void)
     return ImGui::GetCurrentContext() && ImGui::GetIO().WantCaptureMouse;
 }
 
+bool knPanel_HasKeys(void)
+{
+    return ImGui::GetCurrentContext() && ImGui::GetIO().WantTextInput;
+}
+
+static float panelRight;
+
+float knPanel_Right(void)
+{
+    return panelRight;
+}
+
 static void Graph(const char* name, const knStats* stats, int row, double now, const char* unit)
 {
     char text[64];
-    snprintf(text, sizeof text, "%.3g %s", now, unit);
+    snprintf(text, sizeof text, unit[0] ? "%.3g %s" : "%.0f", now, unit);
     ImGui::PlotLines(name, stats->history[row], KN_STATS_HISTORY, (int)stats->historyAt, text, 0.0f,
                      FLT_MAX, ImVec2(190, 26));
 }
@@ -59,7 +71,8 @@ knSliderPlace knPanel_Slider(uint32_t row)
     return row < maxRows ? places[row] : knSliderPlace{0.0f, 0.0f, 0.0f, 0.0f};
 }
 
-// The range of a slider: that of the table, cut to what is worth trying.
+// The range of a slider: that of the table, cut to what is worth trying. A number that is typed
+// (control and click) may be any that the table takes.
 static double SliderEnd(const knSetting* row)
 {
     double wide = row->standard > 0.0 ? 16.0 * row->standard : 16.0;
@@ -79,15 +92,14 @@ static bool DrawSetting(const knSettingTable* table, const knSetting* row, void*
     else if (isWhole)
     {
         int v = (int)value;
-        ImGui::SliderInt(row->key, &v, (int)row->lowest, (int)SliderEnd(row), "%d",
-                         ImGuiSliderFlags_AlwaysClamp);
+        ImGui::SliderInt(row->key, &v, (int)row->lowest, (int)SliderEnd(row), "%d");
         value = v;
     }
     else
     {
         float v = (float)value;
         ImGui::SliderFloat(row->key, &v, (float)row->lowest, (float)SliderEnd(row), "%.4g",
-                           ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic);
+                           ImGuiSliderFlags_Logarithmic);
         value = (double)v == (double)(float)before ? before : (double)v;
     }
     if (ImGui::IsItemHovered())
@@ -143,6 +155,16 @@ static void DrawOverlays(knOverlays* overlays)
     ImGui::Checkbox("x-ray (x)", &overlays->isXray);
     ImGui::SameLine();
     ImGui::Checkbox("crack faces (k)", &overlays->cracks);
+    if (overlays->contacts)
+    {
+        ImGui::TextColored(ImVec4(0.13f, 0.63f, 0.25f, 1.0f), "touching");
+        ImGui::SameLine();
+        ImGui::TextColored(ImVec4(0.88f, 0.19f, 0.13f, 1.0f), "deeper than 1 mm");
+        ImGui::SameLine();
+        ImGui::TextColored(ImVec4(0.19f, 0.38f, 0.88f, 1.0f), "apart");
+        ImGui::SameLine();
+        ImGui::TextColored(ImVec4(0.80f, 0.48f, 0.08f, 1.0f), "left out");
+    }
     SlideCount("tree level", &overlays->level, 0, 12);
     ImGui::SliderFloat("slice", &overlays->slice, 0.0f, 1.0f);
 }
@@ -165,7 +187,9 @@ static void DrawHelp(knControls* controls)
                                "t / d          sphere tree / slice of the distance field\n"
                                "[ / ]          level of the tree, height of the slice\n"
                                "tab            this panel on and off\n"
+                               "F12            a picture of the scene into SCENE-0001.png\n"
                                "h, F1          this help\n"
+                               "control+click  on a slider: type a number\n"
                                "q, escape      end");
     }
     ImGui::End();
@@ -199,6 +223,10 @@ static bool DrawMain(const knPanelInfo* info, knControls* controls)
         {
             changed = DrawTable(knBreakSettings(), &controls->config.breaking, nullptr) || changed;
         }
+        if (ImGui::CollapsingHeader("World, from the next reset"))
+        {
+            changed = DrawTable(knWorldSettings(), &controls->config.world, nullptr) || changed;
+        }
         if (ImGui::CollapsingHeader("Overlays"))
         {
             DrawOverlays(&controls->overlays);
@@ -219,6 +247,10 @@ static bool DrawMain(const knPanelInfo* info, knControls* controls)
             ImGui::PopTextWrapPos();
         }
     }
+    ImVec2 place = ImGui::GetWindowPos();
+    // pushed aside, it is out of the way
+    bool isAtLeft = place.x < 40.0f && !ImGui::IsWindowCollapsed();
+    panelRight = isAtLeft ? place.x + ImGui::GetWindowWidth() : 0.0f;
     ImGui::End();
     return changed;
 }

@@ -22,6 +22,7 @@ extern "C"
         bool stepOnce;
         bool reset;
         bool throwBall;
+        bool takePicture;
         bool showPanel;
         bool showHelp;
         float speed; // 1 as fast as the clock, less for slow motion
@@ -33,7 +34,7 @@ extern "C"
         const knStats* stats;
         uint32_t pieces, contacts;
         double framesPerSecond;
-        const char* message; // of the config file; may be empty
+        const char* message; // of a file that was read or written; may be empty
         bool isBad;          // the message is an error
     } knPanelInfo;
 
@@ -54,6 +55,12 @@ extern "C"
 
     // The mouse is over the panel: the scene must not take it.
     bool knPanel_HasMouse(void);
+
+    // A number is being typed into the panel: keys are not for the scene.
+    bool knPanel_HasKeys(void);
+
+    // Pixels of the window from its left edge that the panel covers.
+    float knPanel_Right(void);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,18 @@ knResult knSavePng(const char* path, const uint8_t* rgb, int width, int height)
                : knFail(kn_errorFile, "%s: the picture could not be written", path);
 }
 
-knResult knSaveFramebuffer(const char* path, int width, int height)
+static void ReadFramebuffer(uint8_t* rgb, int width, int height)
+{
+    glPixelStorei(GL_PACK_ALIGNMENT, 1);
+    for (int y = 0; y < height; ++y)
+    {
+        glReadPixels(0, height - 1 - y, width, 1, GL_RGB, GL_UNSIGNED_BYTE,
+                     rgb + (size_t)3 * (size_t)width * (size_t)y);
+    }
+}
+
+// Of the view, or of the framebuffer when there is none.
+static knResult Save(const char* path, knView* view, int width, int height)
 {
     size_t size = (size_t)3 * (size_t)width * (size_t)height;
     uint8_t* rgb = knAllocate(NULL, size, 1);
@@ -23,13 +34,25 @@ knResult knSaveFramebuffer(const char* path, int width, int height)
     {
         return kn_errorMemory;
     }
-    glPixelStorei(GL_PACK_ALIGNMENT, 1);
-    for (int y = 0; y < height; ++y)
+    if (view)
     {
-        glReadPixels(0, height - 1 - y, width, 1, GL_RGB, GL_UNSIGNED_BYTE,
-                     rgb + (size_t)3 * (size_t)width * (size_t)y);
+        knView_ReadPixels(view, rgb);
+    }
+    else
+    {
+        ReadFramebuffer(rgb, width, height);
     }
     knResult result = knSavePng(path, rgb, width, height);
     knRelease(NULL, rgb, size, 1);
     return result;
+}
+
+knResult knSaveView(const char* path, knView* view, int width, int height)
+{
+    return Save(path, view, width, height);
+}
+
+knResult knSaveFramebuffer(const char* path, int width, int height)
+{
+    return Save(path, NULL, width, height);
 }

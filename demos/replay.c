@@ -54,8 +54,8 @@ static knResult ReadWhole(const char* path, char** bytes, size_t* size)
     return isRead ? kn_success : knFail(kn_errorFile, "%s: cannot be read", path);
 }
 
-static knResult Replay(knStage* stage, const knStageDef* def, const char* bytes, size_t size,
-                       knReplayReport* report)
+static knResult Replay(knStage* stage, const knStageDef* def, const char* path, const char* bytes,
+                       size_t size, knReplayReport* report)
 {
     knLoadDef load = knDefaultLoadDef();
     load.find = FindModel;
@@ -63,11 +63,12 @@ static knResult Replay(knStage* stage, const knStageDef* def, const char* bytes,
     load.tasks = def->tasks;
     knWorld* world = NULL;
     knResult result = knReplayWorld(&world, bytes, size, &load, NULL, report);
-    if (result == kn_success)
+    if (result != kn_success)
     {
-        knDestroyWorld(world);
+        return knFail(result, "%s: %s", path, knLastError());
     }
-    return result;
+    knDestroyWorld(world);
+    return kn_success;
 }
 
 knResult knReplayFile(const knStageDef* def, const char* path, FILE* out)
@@ -78,7 +79,7 @@ knResult knReplayFile(const knStageDef* def, const char* path, FILE* out)
     knReplayReport report = {0};
     knResult result = ReadWhole(path, &bytes, &size);
     result = result == kn_success ? knCreateStage(&stage, def) : result;
-    result = result == kn_success ? Replay(stage, def, bytes, size, &report) : result;
+    result = result == kn_success ? Replay(stage, def, path, bytes, size, &report) : result;
     knDestroyStage(stage);
     knRelease(NULL, bytes, size, 1);
     if (result != kn_success)

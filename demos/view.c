@@ -346,6 +346,7 @@ static void CameraMatrix(const knView* v, const knCamera* c, mat4 m)
     glm_lookat(eye, target, up, look);
     glm_perspective(c->fieldOfView, (float)v->width / (float)v->height, 0.02f * distance,
                     60.0f * distance, project);
+    project[2][0] = -c->shift;
     glm_mat4_mul(project, look, m);
 }
 
@@ -365,6 +366,7 @@ static void DrawShadows(const knView* v, const knFrame* f, mat4 light)
         ModelMatrix(instance, model);
         glm_mat4_mul(light, model, all);
         Uniform(v->shadowProgram, "lightFromModel", all);
+        Uniform1(v->shadowProgram, "opacity", instance->opacity);
         glBindVertexArray(mesh->array);
         glDrawArrays(GL_TRIANGLES, 0, mesh->count);
     }
@@ -398,31 +400,44 @@ static void DrawSolid(const knView* v, const knFrame* f, const knInstance* insta
     glDrawArrays(GL_TRIANGLES, 0, v->meshes[instance->mesh].count);
 }
 
-// Opaque ones first; what fades is drawn over them.
+static void DrawSolidsThat(const knView* v, const knFrame* f, bool areFaint)
+{
+    for (uint32_t i = 0; i < f->instanceCount; ++i)
+    {
+        bool isFaint = f->isXray || f->instances[i].opacity < 1.0f;
+        if (isFaint == areFaint && f->instances[i].opacity > 0.0f)
+        {
+            DrawSolid(v, f, &f->instances[i]);
+        }
+    }
+}
+
+// Only the nearest face of what fades, so that none of its own shows through; under x-rays all.
+static void DrawFaint(const knView* v, const knFrame* f)
+{
+    if (!f->isXray)
+    {
+        glColorMask(GL_FALSE, GL_FALSE, GL_FALSE, GL_FALSE);
+        DrawSolidsThat(v, f, true);
+        glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
+    }
+    glEnable(GL_BLEND);
+    glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
+    glDepthFunc(GL_LEQUAL);
+    glDepthMask(GL_FALSE);
+    DrawSolidsThat(v, f, true);
+    glDepthMask(GL_TRUE);
+    glDepthFunc(GL_LESS);
+    glDisable(GL_BLEND);
+}
+
 static void DrawSolids(const knView* v, const knFrame* f, mat4 camera, mat4 light)
 {
     SetLight(v, v->solidProgram, camera, light);
     Uniform3(v->solidProgram, "eye", f->camera.eye);
     glPolygonMode(GL_FRONT_AND_BACK, f->isWireframe ? GL_LINE : GL_FILL);
-    for (int pass = 0; pass < 2; ++pass)
-    {
-        if (pass == 1)
-        {
-            glEnable(GL_BLEND);
-            glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
-            glDepthMask(f->isXray ? GL_FALSE : GL_TRUE);
-        }
-        for (uint32_t i = 0; i < f->instanceCount; ++i)
-        {
-            bool isFaint = f->isXray || f->instances[i].opacity < 1.0f;
-            if (isFaint == (pass == 1))
-            {
-                DrawSolid(v, f, &f->instances[i]);
-            }
-        }
-    }
-    glDisable(GL_BLEND);
-    glDepthMask(GL_TRUE);
+    DrawSolidsThat(v, f, false);
+    DrawFaint(v, f);
     glPolygonMode(GL_FRONT_AND_BACK, GL_FILL);
 }
 
@@ -525,7 +540,8 @@ void knCamera_Ray(const knCamera* camera, float x, float y, float width, float h
     knVec3 right = knNormalize(knCross(forward, knMakeVec3(0.0f, 1.0f, 0.0f)));
     knVec3 up = knCross(right, forward);
     float t = tanf(0.5f * camera->fieldOfView);
-    float u = t * (2.0f * x / width - 1.0f) * width / height, w = t * (1.0f - 2.0f * y / height);
+    float u = t * (2.0f * x / width - 1.0f - camera->shift) * width / height;
+    float w = t * (1.0f - 2.0f * y / height);
     *from = camera->eye;
     *direction = knNormalize(knAddScaled(knAddScaled(forward, u, right), w, up));
 }

@@ -28,6 +28,7 @@ typedef struct knCamera
     knVec3 eye;
     knVec3 target;
     float fieldOfView; // of the height, radians
+    float shift;       // of the target from the middle, to the right: 1 is the edge
 } knCamera;
 
 typedef struct knInstance

@@ -10,7 +10,17 @@ static const char* const knShadowVertex =
             "uniform mat4 lightFromModel;\n"
             "void main() { gl_Position = lightFromModel * vec4(position, 1.0); }\n";
 
-static const char* const knShadowFragment = KN_GLSL "void main() {}\n";
+// what fades lets some of the light through: of each square of 4 by 4 texels a share is left out,
+// in an order that Shadow() evens out
+static const char* const knShadowFragment =
+    KN_GLSL "uniform float opacity;\n"
+            "void main()\n"
+            "{\n"
+            "    ivec2 p = ivec2(gl_FragCoord.xy) & 3;\n"
+            "    int mixed = p.x ^ p.y;\n"
+            "    int order = (mixed & 2) << 2 | (p.y & 2) << 1 | (mixed & 1) << 1 | (p.y & 1);\n"
+            "    if (float(order) + 0.5 > 16.0 * opacity) discard;\n"
+            "}\n";
 
 static const char* const knSolidVertex =
     KN_GLSL "layout(location = 0) in vec3 position;\n"
@@ -47,10 +57,12 @@ static const char* const knSolidVertex =
     "    p.z -= 0.0006 + 0.0012 * slope;\n"                                                        \
     "    float sum = 0.0;\n"                                                                       \
     "    vec2 texel = 1.0 / vec2(textureSize(shadowMap, 0));\n"                                    \
-    "    for (int y = -2; y <= 2; ++y)\n"                                                          \
-    "        for (int x = -2; x <= 2; ++x)\n"                                                      \
-    "            sum += texture(shadowMap, vec3(p.xy + 1.3 * vec2(x, y) * texel, p.z));\n"         \
-    "    return sum / 25.0;\n"                                                                     \
+    "    // each sample is of two by two texels already; those two apart sum up to the whole\n"    \
+    "    for (int y = -1; y <= 1; ++y)\n"                                                          \
+    "        for (int x = -1; x <= 1; ++x)\n"                                                      \
+    "            sum += float((2 - abs(x)) * (2 - abs(y))) *\n"                                    \
+    "                   texture(shadowMap, vec3(p.xy + 2.0 * vec2(x, y) * texel, p.z));\n"         \
+    "    return sum / 16.0;\n"                                                                     \
     "}\n"                                                                                          \
     "vec3 Tone(vec3 c)\n"                                                                          \
     "{\n"                                                                                          \

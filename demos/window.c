@@ -14,6 +14,7 @@
 #include <GLFW/glfw3.h>
 #include <math.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct Window
 {
@@ -26,17 +27,18 @@ typedef struct Window
     knStats stats;
     // the camera turns around its target
     knVec3 target, wishedTarget;
+    float shift; // clear of the panel
     float yaw, pitch, distance, wishedYaw, wishedPitch, wishedDistance;
     double mouseX, mouseY;
     bool isTurning, isPanning, isHolding;
     float holdDistance; // from the eye to the point that is held
     double owed;        // s of simulation that are due
     uint32_t frame;
-    uint32_t ballCount, holdCount, resetCount; // what the user did
-    int width, height;                         // of the framebuffer
-    struct timespec configTime;                // of the file that was read last
-    double nextLook;                           // s; when the file is looked at again
-    char message[256];                         // about the file
+    uint32_t ballCount, holdCount, resetCount, pictureCount; // what the user did
+    int width, height;                                       // of the framebuffer
+    struct timespec configTime;                              // of the file that was read last
+    double nextLook;                                         // s; when the file is looked at again
+    char message[256];                                       // about a file
     bool isBad;
 } Window;
 
@@ -53,7 +55,16 @@ static knCamera MakeCamera(const Window* w)
 {
     knVec3 way =
         knMakeVec3(cosf(w->pitch) * sinf(w->yaw), sinf(w->pitch), cosf(w->pitch) * cosf(w->yaw));
-    return (knCamera){knAddScaled(w->target, w->distance, way), w->target, 0.7f};
+    return (knCamera){knAddScaled(w->target, w->distance, way), w->target, 0.7f, w->shift};
+}
+
+// The middle of what the panel leaves free.
+static float WishedShift(const Window* w)
+{
+    int width = 1, height = 1;
+    glfwGetWindowSize(w->window, &width, &height);
+    float covered = w->controls.showPanel ? knPanel_Right() / (float)width : 0.0f;
+    return fminf(covered, 0.5f);
 }
 
 // Towards where the user wants it, the same at any frame rate.
@@ -64,6 +75,7 @@ static void MoveCamera(Window* w, double seconds)
     w->pitch += share * (w->wishedPitch - w->pitch);
     w->distance += share * (w->wishedDistance - w->distance);
     w->target = knAddScaled(w->target, share, knSub(w->wishedTarget, w->target));
+    w->shift += share * (WishedShift(w) - w->shift);
 }
 
 static void MouseRay(const Window* w, knVec3* from, knVec3* direction)
@@ -201,7 +213,7 @@ static void OnKey(GLFWwindow* window, int key, int code, int action, int mods)
     knControls* c = &w->controls;
     (void)code;
     (void)mods;
-    if (action != GLFW_PRESS || Toggle(c, key))
+    if (action != GLFW_PRESS || knPanel_HasKeys() || Toggle(c, key))
     {
         return;
     }
@@ -222,6 +234,9 @@ static void OnKey(GLFWwindow* window, int key, int code, int action, int mods)
         break;
     case GLFW_KEY_R:
         c->reset = true;
+        break;
+    case GLFW_KEY_F12:
+        c->takePicture = true;
         break;
     case GLFW_KEY_LEFT_BRACKET:
     case GLFW_KEY_RIGHT_BRACKET:
@@ -366,6 +381,23 @@ static knResult Resize(Window* w)
     return knView_Resize(w->view, width, height);
 }
 
+// The scene without the panel, beside earlier ones.
+static void TakePicture(Window* w)
+{
+    const char* scene = w->stage->scene->name;
+    char path[64];
+    int number = 1;
+    do
+    {
+        snprintf(path, sizeof path, "%s-%04d.png", scene, number);
+    } while (access(path, F_OK) == 0 && ++number < 10000);
+    knResult result = knSaveView(path, w->view, w->width, w->height);
+    w->isBad = result != kn_success;
+    w->pictureCount += !w->isBad;
+    snprintf(w->message, sizeof w->message, "%s%s", w->isBad ? knLastError() : path,
+             w->isBad ? "" : " was written");
+}
+
 static knResult ShowFrame(Window* w, double seconds)
 {
     knCamera camera = MakeCamera(w);
@@ -383,6 +415,11 @@ static knResult ShowFrame(Window* w, double seconds)
     if (knDrawPanel(&info, &w->controls) && result == kn_success)
     {
         result = knWorld_ApplyConfig(w->stage->world, &w->controls.config);
+    }
+    if (result == kn_success && w->controls.takePicture)
+    {
+        w->controls.takePicture = false;
+        TakePicture(w);
     }
     w->frame += 1;
     if (w->def->png && w->frame == w->def->frameCount)
@@ -423,6 +460,7 @@ static knResult WriteState(const Window* w)
             w->stage->step, w->stats.pieces);
     fprintf(file, "  \"balls\": %u,\n  \"holds\": %u,\n  \"resets\": %u,\n", w->ballCount,
             w->holdCount, w->resetCount);
+    fprintf(file, "  \"pictures\": %u,\n", w->pictureCount);
     fprintf(file, "  \"paused\": %d,\n  \"speed\": %g,\n  \"panel\": %d,\n  \"help\": %d,\n",
             c->isPaused, (double)c->speed, c->showPanel, c->showHelp);
     fprintf(file, "  \"wireframe\": %d,\n  \"contacts\": %d,\n  \"cracks\": %d,\n",
@@ -466,8 +504,7 @@ knResult knRunWindow(const knWindowDef* def)
     Window* w = &window;
     *w = (Window){.def = def, .width = def->width, .height = def->height};
     w->controls.config = def->stage->config;
-    w->controls.overlays.slice = 0.5f;
-    w->controls.overlays.level = 3;
+    w->controls.overlays = def->overlays;
     w->controls.speed = 1.0f;
     w->controls.showPanel = true;
     knResult result = OpenWindow(w);

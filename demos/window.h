@@ -12,6 +12,7 @@ typedef struct knWindowDef
     int width, height;
     uint32_t frameCount; // closes by itself after so many; 0 for never
     const char* png;     // the last frame is kept here; may be null
+    knOverlays overlays; // at first
     const char* config;  // read again whenever it changes; may be null
     const char* state;   // JSON of what the user did, after each frame; may be null
     const char* record;  // what was done since the last reset, kept here at the end; may be null

@@ -374,6 +374,20 @@ knResult knWorld_Drop(knWorld* w)
     return kn_success;
 }
 
+bool knWorld_Held(const knWorld* w, knVec3* point, knVec3* target)
+{
+    const knBody* body = w && w->drag ? knWorld_GetBody(w, w->dragged) : NULL;
+    if (!body || !point || !target)
+    {
+        return false;
+    }
+    knBodyState state;
+    knPortBody_State(body->port, &state);
+    *point = knTransformPoint(state.transform, w->dragPivot);
+    *target = w->dragTarget;
+    return true;
+}
+
 typedef struct ContactList
 {
     const knWorld* world;

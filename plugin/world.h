@@ -200,6 +200,9 @@ KN_API knResult knWorld_Pick(knWorld* world, knVec3 from, knVec3 to, knBodyId* b
 KN_API knResult knWorld_Drag(knWorld* world, knVec3 target);
 KN_API knResult knWorld_Drop(knWorld* world);
 
+// Where the held point is and where it is pulled to; false, and nothing written, when none is held.
+KN_API bool knWorld_Held(const knWorld* world, knVec3* point, knVec3* target);
+
 // A contact of the last step in which a piece takes part.
 typedef struct knWorldContact
 {

@@ -205,12 +205,22 @@ static void PickingDragsAlong(void** state)
     Steps(world, 20, DT);
     knBodyId picked;
     knVec3 from = {0.0f, 1.0f, 0.0f}, down = {0.0f, -1.0f, 0.0f}, target = {0.3f, 0.5f, 0.0f};
+    knRayHit hit;
+    bool isHit;
+    assert_int_equal(knWorld_CastRay(world, from, down, -1, &hit, &isHit), kn_success);
+    float arm = knDistance(hit.point, StateOf(world, id).transform.position);
     assert_int_equal(knWorld_Pick(world, from, down, &picked), kn_success);
     assert_true(knId_Equals(picked, id));
     assert_int_equal(knWorld_Drag(world, target), kn_success);
     Steps(world, 400, DT);
     assert_true(knDistance(StateOf(world, id).transform.position, target) < 0.2f);
+    // the point that is held is near where it is pulled to, and where it was on the body
+    knVec3 point, pulled;
+    assert_true(knWorld_Held(world, &point, &pulled));
+    assert_true(knDistance(pulled, target) == 0.0f && knDistance(point, target) < 0.1f);
+    ASSERT_NEAR(knDistance(point, StateOf(world, id).transform.position), arm, 1e-5);
     assert_int_equal(knWorld_Drop(world), kn_success);
+    assert_false(knWorld_Held(world, &point, &pulled));
     assert_int_equal(knWorld_Drag(world, target), kn_errorArgument);
     Steps(world, 200, DT);
     assert_true(StateOf(world, id).transform.position.y < 0.15f);
