@@ -92,6 +92,8 @@ typedef struct knPairSink
     knBvhFunnel funnel;
     float filterScale; // error of the wide filter in parts of the permanent
     float filterFloor; // and what underflow adds
+    float besideScale; // the same for planes upright on a triangle
+    float besideFloor;
     uint32_t sabotage;
     bool skipAdjacent;
 } knPairSink;

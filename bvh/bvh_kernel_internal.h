@@ -3,8 +3,8 @@
 
 // The loops over leaf blocks, written once and compiled for each set of instructions. The wide
 // filter drops a pair only when all corners of one triangle, shared ones aside, are certainly on
-// one side of the other's plane; what it cannot decide goes to the exact test, so its answers do
-// not depend on the instructions.
+// one side of the other's plane, or, where none is shared, beside one of its edges; what it cannot
+// decide goes to the exact test, so its answers do not depend on the instructions.
 
 #include "bvh/bvh_internal.h"
 #include "bvh/bvh_lanes_internal.h"
@@ -54,6 +54,20 @@ static inline void MakePlanes(const Corners8* t, Planes8* p)
     }
 }
 
+static inline void Cross8(const Lanes a[3], const Lanes b[3], Lanes r[3])
+{
+    for (int axis = 0; axis < 3; ++axis)
+    {
+        int y = (axis + 1) % 3, z = (axis + 2) % 3;
+        r[axis] = Sub8(Mul8(a[y], b[z]), Mul8(a[z], b[y]));
+    }
+}
+
+static inline Lanes Dot8(const Lanes a[3], const Lanes b[3])
+{
+    return Add8(Add8(Mul8(a[0], b[0]), Mul8(a[1], b[1])), Mul8(a[2], b[2]));
+}
+
 // Lanes in which the corners q are certainly on one side of the plane of the triangle `of`, those
 // in `shared` left out.
 static inline uint32_t FindParted(const Planes8* plane, const Corners8* of, const Corners8* q,
@@ -78,6 +92,59 @@ static inline uint32_t FindParted(const Planes8* plane, const Corners8* of, cons
                            Mul8(plane->most[2], far[2]));
     Lanes error = Add8(Mul8(Set8(sink->filterScale), permanent), Set8(sink->filterFloor));
     return Bits8(Or8(Less8(error, low), Less8(high, Sub8(Set8(0.0f), error))));
+}
+
+// Whether a plane upright on one of the two triangles, through an edge of it, certainly parts them.
+// All six at once: lane 0 to 2 for the edges of the one, 4 to 6 for those of the other. Any
+// direction for a plane would do, so only the distances along it have errors to allow for. Not
+// inline: what the caller holds in registers is to stay there.
+static __attribute__((noinline)) bool AreBeside(const knBvhBlock* a, int aLane, const knBvhBlock* b,
+                                                int bLane, const knPairSink* sink)
+{
+    Lanes o[3], along[3], third[3], normal[3], upright[3], far[3], low = Set8(INFINITY);
+    for (int axis = 0; axis < 3; ++axis)
+    {
+        float own[8];
+        for (int i = 0; i < 4; ++i)
+        {
+            own[i] = a->v[i % 3][axis][aLane];
+            own[4 + i] = b->v[i % 3][axis][bLane];
+        }
+        o[axis] = Load8(own);
+        Lanes end = Turn8(o[axis]);
+        along[axis] = Sub8(end, o[axis]);
+        third[axis] = Sub8(Turn8(end), o[axis]);
+        far[axis] = Max8(Abs8(along[axis]), Abs8(third[axis]));
+    }
+    Cross8(along, third, normal);
+    Cross8(along, normal, upright);
+    Lanes top = Max8(Max8(Dot8(upright, along), Dot8(upright, third)), Set8(0.0f));
+    for (int corner = 0; corner < 3; ++corner)
+    {
+        Lanes x[3];
+        for (int axis = 0; axis < 3; ++axis)
+        {
+            Lanes other = Halves8(b->v[corner][axis][bLane], a->v[corner][axis][aLane]);
+            x[axis] = Sub8(other, o[axis]);
+            far[axis] = Max8(far[axis], Abs8(x[axis]));
+        }
+        low = Min8(low, Dot8(upright, x));
+    }
+    Lanes permanent = Add8(Add8(Mul8(Abs8(upright[0]), far[0]), Mul8(Abs8(upright[1]), far[1])),
+                           Mul8(Abs8(upright[2]), far[2]));
+    Lanes error = Add8(Mul8(Set8(sink->besideScale), permanent), Set8(sink->besideFloor));
+    return Bits8(Less8(Add8(top, Add8(error, error)), low)) != 0;
+}
+
+// To the exact test, unless they are beside each other. Those that share a corner touch there, and
+// nothing parts them.
+static inline void MeetLeft(const knBvhBlock* a, int aLane, const knBvhBlock* b, int bLane,
+                            bool isAdjacent, knPairSink* sink)
+{
+    if (isAdjacent || !AreBeside(a, aLane, b, bLane, sink))
+    {
+        knMeetLanes(a, aLane, b, bLane, sink);
+    }
 }
 
 static inline uint32_t FindOverlaps(const Triangles8* t, const float lower[3], const float upper[3])
@@ -147,15 +214,14 @@ static inline uint32_t FilterRow(const Row* row, uint32_t lanes, const Triangles
 static inline void MeetRow(const Row* row, uint32_t lanes, const Triangles8* b,
                            const Planes8* planes, knPairSink* sink)
 {
-    if (sink->skipAdjacent)
-    {
-        lanes &= ~Bits8(Or8(Or8(row->aShared[0], row->aShared[1]), row->aShared[2]));
-    }
+    uint32_t adjacent = Bits8(Or8(Or8(row->aShared[0], row->aShared[1]), row->aShared[2]));
+    lanes &= sink->skipAdjacent ? ~adjacent : lanes;
     sink->funnel.boxPairs += (uint64_t)__builtin_popcount(lanes);
     uint32_t left = lanes ? FilterRow(row, lanes, b, planes, sink) : 0;
     for (; left; left &= left - 1)
     {
-        knMeetLanes(row->a, row->lane, row->b, __builtin_ctz(left), sink);
+        int lane = __builtin_ctz(left);
+        MeetLeft(row->a, row->lane, row->b, lane, adjacent >> lane & 1u, sink);
     }
 }
 
@@ -244,10 +310,8 @@ static void MeetPairs(const knBvhBlock* a, const knBvhBlock* b, int count, knPai
     LaneMask aShared[3], bShared[3];
     FindSharedCorners(a, b, aShared, bShared);
     uint32_t lanes = (1u << count) - 1;
-    if (sink->skipAdjacent)
-    {
-        lanes &= ~Bits8(Or8(Or8(aShared[0], aShared[1]), aShared[2]));
-    }
+    uint32_t adjacent = Bits8(Or8(Or8(aShared[0], aShared[1]), aShared[2]));
+    lanes &= sink->skipAdjacent ? ~adjacent : lanes;
     sink->funnel.boxPairs += (uint64_t)__builtin_popcount(lanes);
     if (!lanes)
     {
@@ -265,7 +329,7 @@ static void MeetPairs(const knBvhBlock* a, const knBvhBlock* b, int count, knPai
     for (uint32_t left = lanes & (~parted | duplicate); left; left &= left - 1)
     {
         int lane = __builtin_ctz(left);
-        knMeetLanes(a, lane, b, lane, sink);
+        MeetLeft(a, lane, b, lane, adjacent >> lane & 1u, sink);
     }
 }
 

@@ -29,6 +29,18 @@ static inline Lanes Set8(float x)
     return _mm256_set1_ps(x);
 }
 
+// The one in four lanes, the other in four.
+static inline Lanes Halves8(float low, float high)
+{
+    return _mm256_set_m128(_mm_set1_ps(high), _mm_set1_ps(low));
+}
+
+// Of each four lanes the second, the third, the first, and the second again.
+static inline Lanes Turn8(Lanes a)
+{
+    return _mm256_shuffle_ps(a, a, _MM_SHUFFLE(1, 0, 2, 1));
+}
+
 static inline Lanes Add8(Lanes a, Lanes b)
 {
     return _mm256_add_ps(a, b);
@@ -133,6 +145,17 @@ static inline void Store8(float* p, Lanes a)
 static inline Lanes Set8(float x)
 {
     return (Lanes){_mm_set1_ps(x), _mm_set1_ps(x)};
+}
+
+static inline Lanes Halves8(float low, float high)
+{
+    return (Lanes){_mm_set1_ps(low), _mm_set1_ps(high)};
+}
+
+static inline Lanes Turn8(Lanes a)
+{
+    return (Lanes){_mm_shuffle_ps(a.low, a.low, _MM_SHUFFLE(1, 0, 2, 1)),
+                   _mm_shuffle_ps(a.high, a.high, _MM_SHUFFLE(1, 0, 2, 1))};
 }
 
 static inline Lanes Add8(Lanes a, Lanes b)
@@ -268,6 +291,16 @@ static inline void Store8(float* p, Lanes a)
 static inline Lanes Set8(float x)
 {
     KN_EACH_LANE(x);
+}
+
+static inline Lanes Halves8(float low, float high)
+{
+    KN_EACH_LANE(i < 4 ? low : high);
+}
+
+static inline Lanes Turn8(Lanes a)
+{
+    KN_EACH_LANE(a.f[i / 4 * 4 + (i % 4 + 1) % 3]);
 }
 
 static inline Lanes Add8(Lanes a, Lanes b)

@@ -7,7 +7,7 @@
 
 #define TASK_COUNT   256  // at least, where the tree is large enough
 #define FIRST_KEYS   4096 // room for pairs of each worker to begin with
-#define FILTER_ERROR 8.1f // roundings, each of 2^-24: see FindParted
+#define FILTER_ERROR 8.1f // roundings, each of 2^-24: see FindParted; AreBeside has half
 
 knBvhQueryDef knDefaultBvhQueryDef(void)
 {
@@ -220,6 +220,9 @@ void knResetSink(knPairSink* sink, float size, uint32_t sabotage, bool skipAdjac
     sink->filterScale = isSabotaged ? 0.0f : FILTER_ERROR * 0x1p-24f;
     // a product that underflows is off by 2^-150 at most, times a distance of twice the size
     sink->filterFloor = isSabotaged ? 0.0f : 0x1p-120f * (1.0f + 2.0f * size);
+    bool isBesideSabotaged = (sabotage & kn_sabotageBesideBound) != 0;
+    sink->besideScale = isBesideSabotaged ? 0.0f : FILTER_ERROR * 0x1p-24f;
+    sink->besideFloor = isBesideSabotaged ? 0.0f : 0x1p-120f;
     sink->sabotage = sabotage;
     sink->skipAdjacent = skipAdjacent;
 }

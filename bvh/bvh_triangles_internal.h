@@ -9,10 +9,11 @@
 typedef enum knBvhSabotage
 {
     kn_sabotageNothing = 0,
-    kn_sabotageErrorBound = 1, // signs in floating point are believed
-    kn_sabotageSharedRule = 2, // a shared vertex counts as a contact
-    kn_sabotageContour = 4,    // normals alone decide what is culled
-    kn_sabotageFloatBound = 8, // the wide filter believes its signs
+    kn_sabotageErrorBound = 1,   // signs in floating point are believed
+    kn_sabotageSharedRule = 2,   // a shared vertex counts as a contact
+    kn_sabotageContour = 4,      // normals alone decide what is culled
+    kn_sabotageFloatBound = 8,   // the wide filter believes its signs
+    kn_sabotageBesideBound = 16, // so it does beside edges
 } knBvhSabotage;
 
 typedef struct knTrianglePair

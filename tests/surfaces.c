@@ -334,6 +334,36 @@ static Surface MakeTouching(void)
     return s;
 }
 
+// a u + b v from the origin; exact for integers of this size.
+static knVec3 PlacePoint(knVec3 o, knVec3 u, float a, knVec3 v, float b)
+{
+    return knAdd(o, knAdd(knScale(a, u), knScale(b, v)));
+}
+
+// Two triangles in one slanted plane, the corner of one on the edge of the other.
+static Surface MakeTouchingBeside(void)
+{
+    Surface s = NewSurface("corners on edges in a plane", 360, 120);
+    knRandom r = knMakeRandom(15);
+    for (uint32_t i = 0; i < 60; ++i)
+    {
+        knVec3 o = knScale(-7.0f, RandomIntegers(&r)), u = RandomIntegers(&r);
+        knVec3 v = RandomIntegers(&r);
+        static const float places[6][2] = {{0, 0}, {5, 0}, {0, 5}, {3, 0}, {1, -3}, {4, -3}};
+        for (uint32_t c = 0; c < 6; ++c)
+        {
+            // the corner lies on another edge each time
+            uint32_t turn = (i + c) % 3 + c / 3 * 3;
+            knVec3 p = PlacePoint(o, u, places[c][0], v, places[c][1]);
+            s.positions[6 * i + turn] = p;
+            s.positionCount += 1;
+        }
+        AddFace(&s, 6 * i, 6 * i + 1, 6 * i + 2);
+        AddFace(&s, 6 * i + 3, 6 * i + 4, 6 * i + 5);
+    }
+    return s;
+}
+
 static Surface MakeWithNan(void)
 {
     Surface s = MakeSheet(8, 0.8f, 5);
@@ -365,6 +395,7 @@ MakeSurfaceFcn* const surfaceMakers[SURFACE_COUNT] = {
     MakeDoubleFan,         MakeTorusPatch,  MakeBowTie,    MakeMixedOrientation,
     MakeDuplicates,        MakeHub,         MakeBook,      MakeLatticeSoup,
     MakeWithNan,           MakeOneTriangle, MakeNothing,   MakeTouching,
+    MakeTouchingBeside,
 };
 
 static knBox FaceBox(const Surface* s, uint32_t face)

@@ -16,7 +16,7 @@ typedef struct Surface
 
 typedef Surface MakeSurfaceFcn(void);
 
-#define SURFACE_COUNT 20
+#define SURFACE_COUNT 21
 extern MakeSurfaceFcn* const surfaceMakers[SURFACE_COUNT];
 
 void FreeSurface(Surface* surface);

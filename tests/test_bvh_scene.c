@@ -293,6 +293,7 @@ static void PlantedBugsAreCaught(void** state)
     assert_int_equal(CountWrongWith(0), 0);
     assert_int_not_equal(CountWrongWith(kn_sabotageSharedRule), 0);
     assert_int_not_equal(CountWrongWith(kn_sabotageFloatBound), 0);
+    assert_int_not_equal(CountWrongWith(kn_sabotageBesideBound), 0);
     assert_int_not_equal(CountWrongWith(kn_sabotageContour), 0);
 }
 
