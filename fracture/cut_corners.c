@@ -79,6 +79,56 @@ void knCut_MakeCorners(const Build* build, const Polygon* polygon, knCornerAttri
     }
 }
 
+// What the triangle's corner at this node carries, with the bits that blending gives it.
+static knCornerAttribute AttributeAt(const knSurfaceMesh* surface, uint32_t triangle, uint32_t node)
+{
+    knCornerAttribute sum = {{0.0f, 0.0f, 0.0f}, 0.0f, 0.0f};
+    for (int k = 0; k < 3; ++k)
+    {
+        if (surface->triangles[triangle].v[k] == node)
+        {
+            const knCornerAttribute* a =
+                &surface->attributes[surface->cornerAttributes[triangle].v[k]];
+            sum.normal = knAdd(sum.normal, a->normal);
+            sum.u += a->u;
+            sum.v += a->v;
+        }
+    }
+    return sum;
+}
+
+void knCut_MakeWholeCorners(const Build* build, uint32_t tet, int face, uint32_t triangle,
+                            knCornerAttribute corners[3])
+{
+    const knTetMesh* mesh = build->cutMesh->mesh;
+    const knSurfaceMesh* surface = build->cutMesh->surface;
+    bool hasAttributes = triangle != KN_NONE && surface && surface->attributes;
+    uint32_t nodes[3];
+    knVec3 p[3];
+    for (int i = 0; i < 3; ++i)
+    {
+        nodes[i] = mesh->tets[tet].v[knTetFaceCorners[face][i]];
+        p[i] = mesh->nodes[nodes[i]];
+    }
+    knDVec3 a = knToDouble(p[0]);
+    knDVec3 area = knDCross(knDSub(knToDouble(p[1]), a), knDSub(knToDouble(p[2]), a));
+    double length = knDLength(area);
+    knVec3 normal = length > 0.0 ? knToFloat(knDScale(1.0 / length, area)) : (knVec3){0};
+    for (int i = 0; i < 3; ++i)
+    {
+        corners[i].normal = normal;
+        if (!hasAttributes)
+        {
+            PlanarCoordinates(normal, p[i], build->options.textureScale, &corners[i]);
+            continue;
+        }
+        knCornerAttribute own = AttributeAt(surface, triangle, nodes[i]);
+        bool hasNormal = knLengthSquared(knNormalize(own.normal)) > 0.0f;
+        own.normal = hasNormal ? own.normal : normal;
+        corners[i] = own;
+    }
+}
+
 // Weighted by area: the sum of cross products does it.
 knResult knCut_SmoothCracks(Build* build)
 {

@@ -3,13 +3,14 @@
 
 #include <string.h>
 
+// A whole face of a whole tetrahedron comes without a region: most of a surface is such.
 typedef void PolygonFcn(Build* build, uint32_t tet, const knTetRegion* region, int face);
 
-static uint32_t TriangleOfFace(const knCutMesh* c, uint32_t tet, uint32_t face)
+static uint32_t TriangleOfFace(const knCutMesh* c, uint32_t tet, int face)
 {
     for (uint32_t k = c->tetTriangleStarts[tet]; k < c->tetTriangleStarts[tet + 1]; ++k)
     {
-        if (c->mesh->boundaryFaces[c->tetTriangles[k]] % 4 == face)
+        if (c->mesh->boundaryFaces[c->tetTriangles[k]] % 4 == (uint32_t)face)
         {
             return c->tetTriangles[k];
         }
@@ -17,8 +18,34 @@ static uint32_t TriangleOfFace(const knCutMesh* c, uint32_t tet, uint32_t face)
     return KN_NONE;
 }
 
+static void VisitWhole(Build* build, uint32_t tet, PolygonFcn* visit)
+{
+    for (int f = 0; f < 4; ++f)
+    {
+        if (build->cutMesh->mesh->neighbors[tet].t[f] == KN_NONE)
+        {
+            visit(build, tet, NULL, f);
+        }
+    }
+}
+
+static void VisitCut(Build* build, uint32_t tet, uint8_t mask, PolygonFcn* visit)
+{
+    knTetRegion region;
+    const knTetMesh* mesh = build->cutMesh->mesh;
+    knCutStore_Region(build->store, mesh, tet, mask, &region);
+    for (int f = 0; f < region.faceCount; ++f)
+    {
+        uint8_t source = region.faces[f].source;
+        if (source >= 4 || mesh->neighbors[tet].t[source] == KN_NONE)
+        {
+            visit(build, tet, &region, f);
+        }
+    }
+}
+
 // Every polygon of the piece's surface: parts of the boundary, and crack faces. Only a tetrahedron
-// with a boundary face or a cut has any.
+// with a boundary face or a cut has any. Each is visited from its first corner in the piece.
 static void VisitPolygons(Build* build, PolygonFcn* visit)
 {
     const knCutMesh* c = build->cutMesh;
@@ -34,21 +61,19 @@ static void VisitPolygons(Build* build, PolygonFcn* visit)
             {
                 continue;
             }
+            if (!isCut && c->mesh->tets[tet].v[0] == node)
+            {
+                VisitWhole(build, tet, visit);
+            }
+            if (!isCut)
+            {
+                continue;
+            }
             uint8_t mask = knCutStore_Mask(build->store, c->mesh, tet, build->fragment);
             int lowest = mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
-            if (c->mesh->tets[tet].v[lowest] != node)
+            if (c->mesh->tets[tet].v[lowest] == node)
             {
-                continue; // once for each tetrahedron: from its first corner
-            }
-            knTetRegion region;
-            knCutStore_Region(build->store, c->mesh, tet, mask, &region);
-            for (int f = 0; f < region.faceCount; ++f)
-            {
-                uint8_t source = region.faces[f].source;
-                if (source >= 4 || c->mesh->neighbors[tet].t[source] == KN_NONE)
-                {
-                    visit(build, tet, &region, f);
-                }
+                VisitCut(build, tet, mask, visit);
             }
         }
     }
@@ -57,6 +82,11 @@ static void VisitPolygons(Build* build, PolygonFcn* visit)
 static void CountPolygon(Build* build, uint32_t tet, const knTetRegion* region, int face)
 {
     (void)tet;
+    if (!region)
+    {
+        build->triangleLimit += 1;
+        return;
+    }
     const knRegionFace* f = &region->faces[face];
     build->triangleLimit += (uint32_t)f->count - 2;
     for (int i = 0; i < f->count; ++i)
@@ -73,18 +103,23 @@ static uint32_t AddVertex(Build* build, uint32_t id, knVec3 position)
     return index;
 }
 
+static uint32_t FindNode(Build* build, uint32_t node)
+{
+    uint32_t slot = build->set->slots[node] - build->set->fragments[build->fragment].firstNode;
+    if (build->nodeVertices[slot] == KN_NONE)
+    {
+        build->nodeVertices[slot] = AddVertex(build, node, build->cutMesh->mesh->nodes[node]);
+    }
+    return build->nodeVertices[slot];
+}
+
 // Nodes by their place in the fragment, all other points by a table with linear probing.
 static uint32_t FindVertex(Build* build, uint32_t tet, const knRegionVertex* v)
 {
     uint32_t id = knCutStore_RegionPointId(build->store, build->cutMesh->mesh, tet, v);
     if (v->kind == kn_regionNode)
     {
-        uint32_t slot = build->set->slots[id] - build->set->fragments[build->fragment].firstNode;
-        if (build->nodeVertices[slot] == KN_NONE)
-        {
-            build->nodeVertices[slot] = AddVertex(build, id, v->position);
-        }
-        return build->nodeVertices[slot];
+        return FindNode(build, id);
     }
     uint32_t place = (id * 2654435769u) >> build->tableShift;
     while (build->table[place] != KN_NONE)
@@ -99,8 +134,25 @@ static uint32_t FindVertex(Build* build, uint32_t tet, const knRegionVertex* v)
     return build->table[place];
 }
 
+static void EmitWhole(Build* build, uint32_t tet, int face)
+{
+    uint32_t t = build->triangleCount++, triangle = TriangleOfFace(build->cutMesh, tet, face);
+    build->sources[t] = (knPieceTriangle){.tet = tet, .triangle = triangle};
+    knCut_MakeWholeCorners(build, tet, face, triangle, &build->corners[3 * (size_t)t]);
+    for (int k = 0; k < 3; ++k)
+    {
+        uint32_t node = build->cutMesh->mesh->tets[tet].v[knTetFaceCorners[face][k]];
+        build->triangles[t].v[k] = FindNode(build, node);
+    }
+}
+
 static void EmitPolygon(Build* build, uint32_t tet, const knTetRegion* region, int face)
 {
+    if (!region)
+    {
+        EmitWhole(build, tet, face);
+        return;
+    }
     const knRegionFace* f = &region->faces[face];
     Polygon polygon = {.region = region, .face = f, .tet = tet, .triangle = KN_NONE};
     if (f->source < 4)

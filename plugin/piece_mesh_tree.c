@@ -3,75 +3,144 @@
 
 #include "shape_internal.h"
 
-static float Key(const knBox* boxes, uint32_t i, int axis)
+#include <string.h>
+
+// What building needs beside the boxes, in room that the nodes do not take.
+typedef struct Scratch
 {
-    const knBox* b = &boxes[i];
-    return axis == 0   ? b->lower.x + b->upper.x
-           : axis == 1 ? b->lower.y + b->upper.y
-                       : b->lower.z + b->upper.z;
+    uint64_t* keys;  // of the range at hand: place along its axis, then index
+    knVec3* middles; // twice the centres of the boxes
+} Scratch;
+
+// Numbers in the order of the floats.
+static inline uint64_t KeyOf(float at, uint32_t index)
+{
+    uint32_t bits;
+    at += 0.0f; // one zero
+    memcpy(&bits, &at, sizeof bits);
+    bits ^= bits & 0x80000000u ? 0xFFFFFFFFu : 0x80000000u;
+    return (uint64_t)bits << 32 | index;
 }
 
-// By key, then by index: the same boxes give the same tree.
-static bool IsLess(const knBox* boxes, uint32_t a, uint32_t b, int axis)
+static void Swap(uint64_t* a, uint64_t* b)
 {
-    float x = Key(boxes, a, axis), y = Key(boxes, b, axis);
-    return x < y || (x == y && a < b);
+    uint64_t t = *a;
+    *a = *b;
+    *b = t;
 }
 
-// Puts the item of rank `middle` in its place, smaller ones before it.
-static void Select(const knBox* boxes, uint32_t* order, uint32_t count, uint32_t middle, int axis)
+// The middle one of three to the end.
+static void ChoosePivot(uint64_t* keys, uint32_t low, uint32_t high)
+{
+    uint32_t middle = low + (high - low) / 2;
+    if (keys[middle] < keys[low])
+    {
+        Swap(&keys[middle], &keys[low]);
+    }
+    if (keys[high] < keys[low])
+    {
+        Swap(&keys[high], &keys[low]);
+    }
+    if (keys[middle] < keys[high])
+    {
+        Swap(&keys[middle], &keys[high]);
+    }
+}
+
+// Puts the key of this rank in its place, smaller ones before it. Which of two is smaller cannot be
+// foreseen, so nothing branches on it.
+static void Select(uint64_t* keys, uint32_t count, uint32_t rank)
 {
     uint32_t low = 0, high = count - 1;
     while (low < high)
     {
-        uint32_t pivot = order[(low + high) / 2];
-        uint32_t i = low, k = high;
-        while (i <= k)
+        ChoosePivot(keys, low, high);
+        uint64_t pivot = keys[high];
+        uint32_t place = low;
+        for (uint32_t i = low; i < high; ++i)
         {
-            while (IsLess(boxes, order[i], pivot, axis))
-            {
-                ++i;
-            }
-            while (IsLess(boxes, pivot, order[k], axis))
-            {
-                --k;
-            }
-            if (i <= k)
-            {
-                uint32_t swap = order[i];
-                order[i++] = order[k];
-                order[k] = swap;
-                if (k == 0)
-                {
-                    break;
-                }
-                --k;
-            }
+            uint64_t key = keys[i];
+            keys[i] = keys[place];
+            keys[place] = key;
+            place += key < pivot;
         }
-        if (middle <= k && k < high)
-        {
-            high = k;
-        }
-        else if (middle >= i)
-        {
-            low = i;
-        }
-        else
+        Swap(&keys[place], &keys[high]);
+        if (place == rank)
         {
             return;
         }
+        low = place < rank ? place + 1 : low;
+        high = place < rank ? high : place - 1;
+    }
+}
+static int LongestAxis(const Scratch* scratch, const uint32_t* order, uint32_t count)
+{
+    knVec3 low = scratch->middles[order[0]], high = low;
+    for (uint32_t i = 1; i < count; ++i)
+    {
+        low = knMin(low, scratch->middles[order[i]]);
+        high = knMax(high, scratch->middles[order[i]]);
+    }
+    knVec3 e = knSub(high, low);
+    return e.x >= e.y && e.x >= e.z ? 0 : e.y >= e.z ? 1 : 2;
+}
+
+// The smaller half of a range before the larger.
+static void Part(const Scratch* scratch, uint32_t* order, uint32_t count, uint32_t half)
+{
+    int axis = LongestAxis(scratch, order, count);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        const knVec3* m = &scratch->middles[order[i]];
+        scratch->keys[i] = KeyOf(axis == 0 ? m->x : axis == 1 ? m->y : m->z, order[i]);
+    }
+    Select(scratch->keys, count, half);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        order[i] = (uint32_t)scratch->keys[i];
     }
 }
 
-static int LongestAxis(const knBox* boxes, const uint32_t* order, uint32_t count)
+static Scratch MakeScratch(const knBox* boxes, uint32_t count, knMeshNode* room)
 {
-    knBox centers = knEmptyBox();
+    _Static_assert(sizeof(uint64_t) + sizeof(knVec3) <= sizeof(knMeshNode), "it takes no more");
+    Scratch scratch = {.keys = (void*)room};
+    scratch.middles = (void*)(scratch.keys + count);
     for (uint32_t i = 0; i < count; ++i)
     {
-        centers = knBox_AddPoint(centers, knBox_Center(boxes[order[i]]));
+        scratch.middles[i] = knAdd(boxes[i].lower, boxes[i].upper);
     }
-    knVec3 e = knBox_Extent(centers);
-    return e.x >= e.y && e.x >= e.z ? 0 : e.y >= e.z ? 1 : 2;
+    return scratch;
+}
+
+// By index: how a range was parted leaves no trace.
+static void SortLeaf(uint32_t* order, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; ++i)
+    {
+        uint32_t item = order[i], k = i;
+        for (; k > 0 && order[k - 1] > item; --k)
+        {
+            order[k] = order[k - 1];
+        }
+        order[k] = item;
+    }
+}
+
+// Children lie behind their parents.
+static void FillBoxes(const knBox* boxes, knMeshNode* nodes, uint32_t nodeCount,
+                      const uint32_t* order)
+{
+    for (uint32_t n = nodeCount; n > 0; --n)
+    {
+        knMeshNode* node = &nodes[n - 1];
+        node->box = node->count > 0 ? boxes[order[node->first]]
+                                    : knBox_Union(nodes[n].box, nodes[node->first].box);
+        for (uint32_t i = 1; i < node->count; ++i)
+        {
+            node->box = knBox_Union(node->box, boxes[order[node->first + i]]);
+        }
+    }
 }
 
 // What waits on the stack: a range, and the node whose right child it is.
@@ -85,38 +154,40 @@ uint32_t knBuildMeshTree(const knBox* boxes, uint32_t count, knMeshNode* nodes, 
     uint32_t nodeCount = 0;
     Range stack[KN_TREE_STACK];
     int depth = 0;
+    if (count == 0)
+    {
+        return 0;
+    }
+    // every leaf but a lone one has two boxes or more, so there are fewer nodes than boxes
+    Scratch scratch = MakeScratch(boxes, count, nodes + count);
     for (uint32_t i = 0; i < count; ++i)
     {
         order[i] = i;
     }
-    if (count > 0)
-    {
-        stack[depth++] = (Range){0, count, KN_NONE};
-    }
+    stack[depth++] = (Range){0, count, KN_NONE};
     while (depth > 0)
     {
         Range range = stack[--depth];
-        uint32_t index = nodeCount++;
+        uint32_t index = nodeCount++, *own = order + range.first;
         if (range.parent != KN_NONE)
         {
             nodes[range.parent].first = index;
         }
-        knMeshNode* node = &nodes[index];
-        *node = (knMeshNode){knEmptyBox(), range.first, range.count};
-        for (uint32_t i = 0; i < range.count; ++i)
-        {
-            node->box = knBox_Union(node->box, boxes[order[range.first + i]]);
-        }
+        nodes[index] = (knMeshNode){.first = range.first, .count = range.count};
         if (range.count > KN_TREE_LEAF)
         {
             uint32_t half = range.count / 2;
-            uint32_t* items = order + range.first;
-            Select(boxes, items, range.count, half, LongestAxis(boxes, items, range.count));
-            node->count = 0;
+            Part(&scratch, own, range.count, half);
+            nodes[index].count = 0;
             stack[depth++] = (Range){range.first + half, range.count - half, index};
             stack[depth++] = (Range){range.first, half, KN_NONE};
         }
+        else
+        {
+            SortLeaf(own, range.count);
+        }
     }
+    FillBoxes(boxes, nodes, nodeCount, order);
     return nodeCount;
 }
 
