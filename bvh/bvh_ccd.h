@@ -69,6 +69,23 @@ typedef enum knCcdCulling
     kn_ccdCullingCount
 } knCcdCulling;
 
+// How the hierarchy is made. By connectivity it has two levels (ICCD VI): trees of objects, from
+// their triangles upwards, and one above these. Where triangles change it is made anew.
+typedef enum knCcdBuild
+{
+    kn_ccdByMedians = 0,
+    kn_ccdByConnectivity,
+    kn_ccdBuildCount
+} knCcdBuild;
+
+// What bounds its nodes, at both ends of the step.
+typedef enum knCcdBound
+{
+    kn_ccdBoxes = 0,
+    kn_ccdDops, // 18-DOPs, as the paper has them
+    kn_ccdBoundCount
+} knCcdBound;
+
 // A step of a whole surface.
 typedef struct knCcdStepDef
 {
@@ -85,6 +102,8 @@ typedef struct knCcdStepDef
     knCcdSolver solver;
     knCcdMethod method;
     knCcdCulling culling;
+    knCcdBuild build;
+    knCcdBound bound;
     knInstructionSet instructions;
     bool firstOnly;           // only the contact that comes first
     bool rebuild;             // nothing is kept from the step before

@@ -68,6 +68,14 @@ typedef struct knCcdBox
 
 _Static_assert(sizeof(knCcdBox) == 64, "a cache line");
 
+// The extents of an 18-DOP that a box lacks: along halves of x + y, x - y, x + z, x - z, y + z and
+// y - z. The last two lanes are zero.
+typedef struct knCcdDop
+{
+    float startLower[8], startUpper[8];
+    float endLower[8], endUpper[8];
+} knCcdDop;
+
 typedef struct knCcdLink
 {
     uint32_t child; // the first of two that stand side by side, or the leaf
@@ -204,6 +212,14 @@ typedef struct knCcdOrphan
     uint32_t next; // of its node's list
 } knCcdOrphan;
 
+// The root of what hangs together, or of a few that fit a leaf.
+typedef struct knCcdObject
+{
+    uint32_t node;
+    knCcdLink link; // while roots are moved
+    knCcdContour contour;
+} knCcdObject;
+
 typedef struct knCcdCones
 {
     knCone normal, binormal;
@@ -279,6 +295,18 @@ struct knCcdStep
     uint32_t vertexBlockCount, edgeBlockCount, faceBlockCount;
     double builtSize; // of all boxes, after the tree was built
     bool hasWaited;   // it was to be built anew in the run before
+    knCcdBuild builtBy;
+    knCcdObject* objects; // by connectivity
+    size_t objectCapacity;
+    knBuildItem* objectItems;
+    size_t objectItemCapacity;
+    uint32_t objectCount;
+    uint32_t topCount; // nodes down to the roots of objects
+    double topSize;    // of their boxes, after they were built
+    knCcdDop* dops;    // per node
+    size_t dopCapacity;
+    knCcdDop* triangleDops;
+    size_t triangleDopCapacity;
 
     // culling
     bool hasContours;    // of this tree, but for those that are stale
@@ -362,6 +390,32 @@ static inline bool knCcdBoxesMeet(const knCcdBox* a, const knCcdBox* b)
 #endif
 }
 
+// The same along the diagonals.
+static inline bool knCcdDopsMeet(const knCcdDop* a, const knCcdDop* b)
+{
+    bool isApart = false;
+    for (int half = 0; half < 8; half += 4)
+    {
+#if defined(__SSE2__)
+        __m128 below = _mm_and_ps(
+            _mm_cmplt_ps(_mm_loadu_ps(a->startUpper + half), _mm_loadu_ps(b->startLower + half)),
+            _mm_cmplt_ps(_mm_loadu_ps(a->endUpper + half), _mm_loadu_ps(b->endLower + half)));
+        __m128 above = _mm_and_ps(
+            _mm_cmplt_ps(_mm_loadu_ps(b->startUpper + half), _mm_loadu_ps(a->startLower + half)),
+            _mm_cmplt_ps(_mm_loadu_ps(b->endUpper + half), _mm_loadu_ps(a->endLower + half)));
+        isApart = isApart || _mm_movemask_ps(_mm_or_ps(below, above)) != 0;
+#else
+        for (int k = half; k < half + 4; ++k)
+        {
+            isApart = isApart ||
+                      (a->startUpper[k] < b->startLower[k] && a->endUpper[k] < b->endLower[k]) ||
+                      (b->startUpper[k] < a->startLower[k] && b->endUpper[k] < a->endLower[k]);
+        }
+#endif
+    }
+    return !isApart;
+}
+
 static inline bool knShareVertex(const knTriangle* a, const knTriangle* b)
 {
     bool isShared = false;
@@ -385,6 +439,10 @@ uint32_t knFindCcdEdge(const knCcdStep* step, uint32_t v, uint32_t w); // KN_NON
 
 // bvh_ccd_tree.c
 knResult knBuildCcdTree(knCcdStep* step);
+knResult knReserveCcdNodes(knCcdStep* step, size_t leafCount);
+void knStartCcdTree(knCcdStep* step);
+void knMakeCcdLeaf(knCcdStep* step, uint32_t node, uint32_t begin, uint32_t end);
+uint32_t knFindCcdHeight(const knCcdStep* step);
 
 // After the tree or the connectivity has changed. Not whole: the tree lacks a vertex that has lost
 // its last triangle, or is new, and must be built.
@@ -392,6 +450,15 @@ knResult knFillCcdLeaves(knCcdStep* step, bool* isWhole);
 void knRefitCcdTree(knCcdStep* step);
 double knCcdTreeSize(const knCcdStep* step);
 bool knIsCcdBroken(const knCcdStep* step); // a face that is fitted is not finite
+
+// bvh_ccd_connect.c: from items, which it puts in order
+knResult knBuildConnectedCcdTree(knCcdStep* step);
+double knCcdTopSize(const knCcdStep* step);
+void knRestructureCcdTop(knCcdStep* step); // the tree must be fitted again then
+
+// bvh_ccd_dops.c: after boxes
+knResult knReserveCcdDops(knCcdStep* step);
+void knRefitCcdDops(knCcdStep* step);
 
 // bvh_ccd_pair.c: elementary tests of lanes that the filter left, and of pairs by number.
 void knMeetEdgeLanes(const knCcdEdges* a, int i, const knCcdEdges* b, int k, knCcdSink* sink);

@@ -10,6 +10,7 @@
 #define TASK_COUNT  256  // at least, where the tree is large enough
 #define FIRST_FOUND 4096 // room for contacts of each worker to begin with
 #define GROWTH      1.5  // of all boxes together, after which the tree is built anew
+#define TOP_GROWTH  1.25 // of those above objects
 
 static void MeetFaceLeaves(const knCcdStep* s, const knCcdLeaf* v, const knCcdLeaf* f,
                            knCcdSink* sink)
@@ -36,8 +37,13 @@ static void MeetTriangleBlocks(const knCcdStep* s, const knCcdFaces* a, const kn
         uint32_t others = lanes[i] & (a == b ? 0xFFu << (i + 1) & 0xFFu : 0xFFu);
         for (; others; others &= others - 1)
         {
-            sink->funnel.trianglePairs += 1;
-            knMeetTrianglePair(s, a->head.id[i], b->head.id[__builtin_ctz(others)], sink);
+            uint32_t t = a->head.id[i], u = b->head.id[__builtin_ctz(others)];
+            if (s->def.bound == kn_ccdBoxes ||
+                knCcdDopsMeet(&s->triangleDops[t], &s->triangleDops[u]))
+            {
+                sink->funnel.trianglePairs += 1;
+                knMeetTrianglePair(s, t, u, sink);
+            }
         }
     }
 }
@@ -70,6 +76,12 @@ static void MeetLeaves(const knCcdStep* s, const knCcdLeaf* a, const knCcdLeaf* 
     }
 }
 
+static bool DoNodesMeet(const knCcdStep* s, uint32_t a, uint32_t b)
+{
+    return knCcdBoxesMeet(&s->boxes[a], &s->boxes[b]) &&
+           (s->def.bound == kn_ccdBoxes || knCcdDopsMeet(&s->dops[a], &s->dops[b]));
+}
+
 // Appends what the pair leads to, at most four.
 static void Expand(knCcdStep* s, knCcdPair p, knCcdPair* out, uint32_t* count, knCcdSink* sink)
 {
@@ -78,7 +90,7 @@ static void Expand(knCcdStep* s, knCcdPair p, knCcdPair* out, uint32_t* count, k
         uint32_t child = s->links[p.a].child;
         knMeetOrphans(s, p.a, sink);
         sink->funnel.nodeTests += 1;
-        if (knCcdBoxesMeet(&s->boxes[child], &s->boxes[child + 1]))
+        if (DoNodesMeet(s, child, child + 1))
         {
             out[(*count)++] = (knCcdPair){child, child + 1};
         }
@@ -98,7 +110,7 @@ static void Expand(knCcdStep* s, knCcdPair p, knCcdPair* out, uint32_t* count, k
         for (uint32_t k = b; k <= (bLeaf ? b : b + 1); ++k)
         {
             sink->funnel.nodeTests += 1;
-            if (knCcdBoxesMeet(&s->boxes[i], &s->boxes[k]))
+            if (DoNodesMeet(s, i, k))
             {
                 out[(*count)++] = (knCcdPair){i, k};
             }
@@ -300,6 +312,52 @@ static knResult Traverse(knCcdStep* s)
     return result == kn_success ? Finish(s, workers, count) : result;
 }
 
+static void Fit(knCcdStep* s)
+{
+    knRefitCcdTree(s);
+    if (s->def.bound == kn_ccdDops)
+    {
+        knRefitCcdDops(s);
+    }
+}
+
+// Builds what is to be built, and fits it. Below objects a tree by connectivity is only fitted.
+static knResult BuildAndFit(knCcdStep* s, bool isBuilt, bool changed)
+{
+    knResult result = isBuilt ? knBuildCcdTree(s) : kn_success;
+    if (result == kn_success && (isBuilt || changed))
+    {
+        bool isWhole = true;
+        s->hasTree = s->hasOrphanLists = false;
+        result = knFillCcdLeaves(s, &isWhole);
+        if (result == kn_success && !isWhole && !isBuilt)
+        {
+            return BuildAndFit(s, true, changed);
+        }
+        s->hasTree = result == kn_success;
+    }
+    result = result == kn_success && s->def.bound == kn_ccdDops ? knReserveCcdDops(s) : result;
+    if (result != kn_success)
+    {
+        return result;
+    }
+    Fit(s);
+    double size = knCcdTreeSize(s), topSize = knCcdTopSize(s);
+    if (!isBuilt && topSize > TOP_GROWTH * s->topSize)
+    {
+        knRestructureCcdTop(s);
+        Fit(s);
+        topSize = s->topSize = knCcdTopSize(s);
+    }
+    s->topSize = isBuilt ? topSize : s->topSize;
+    s->builtSize = isBuilt ? size : s->builtSize;
+    // a step in which triangles change has enough to do: a poor tree may wait for the next
+    bool isPoor = s->def.build == kn_ccdByMedians && size > GROWTH * s->builtSize;
+    bool isWaiting = isPoor && changed && !s->hasWaited;
+    s->hasWaited = isWaiting;
+    return isPoor && !isWaiting ? BuildAndFit(s, true, changed) : kn_success;
+}
+
 // The tree stays while the number of triangles does and its boxes have not grown too much; vertices
 // may be added.
 static knResult Update(knCcdStep* s)
@@ -312,37 +370,10 @@ static knResult Update(knCcdStep* s)
         s->hasTree = false; // it may be one of other triangles by now
         return result;
     }
-    bool isOther = changed && (triangleCount != s->triangleCount || vertexCount > s->vertexCount);
-    bool isBuilt = !s->hasTree || isOther || s->def.rebuild;
-    for (bool isDone = false; !isDone && result == kn_success;)
-    {
-        result = isBuilt ? knBuildCcdTree(s) : kn_success;
-        if (result == kn_success && (isBuilt || changed))
-        {
-            bool isWhole = true;
-            s->hasTree = false;
-            result = knFillCcdLeaves(s, &isWhole);
-            s->hasTree = result == kn_success;
-            s->hasOrphanLists = false;
-            if (result == kn_success && !isWhole && !isBuilt)
-            {
-                isBuilt = true;
-                continue;
-            }
-        }
-        if (result != kn_success)
-        {
-            break;
-        }
-        knRefitCcdTree(s);
-        double size = knCcdTreeSize(s);
-        s->builtSize = isBuilt ? size : s->builtSize;
-        // a step in which triangles change has enough to do: a poor tree may wait for the next
-        bool isPoor = size > GROWTH * s->builtSize, isWaiting = isPoor && changed && !s->hasWaited;
-        isDone = isBuilt || !isPoor || isWaiting;
-        s->hasWaited = isDone ? isWaiting : s->hasWaited;
-        isBuilt = true;
-    }
+    bool isOther = changed && (triangleCount != s->triangleCount || vertexCount > s->vertexCount ||
+                               s->def.build == kn_ccdByConnectivity);
+    bool isBuilt = !s->hasTree || isOther || s->def.rebuild || s->builtBy != s->def.build;
+    result = BuildAndFit(s, isBuilt, changed);
     // a triangle that is not finite represents nothing, though features of it may be finite
     if (result == kn_success && s->def.method != kn_ccdFeatures && knIsCcdBroken(s))
     {
@@ -390,13 +421,15 @@ static knResult CheckDef(const knCcdStepDef* def)
         return knFail(kn_errorArgument, "the separation must be finite and not negative");
     }
     if ((unsigned)def->solver >= kn_ccdSolverCount || (unsigned)def->method >= kn_ccdMethodCount ||
-        (unsigned)def->culling >= kn_ccdCullingCount ||
+        (unsigned)def->culling >= kn_ccdCullingCount || (unsigned)def->build >= kn_ccdBuildCount ||
+        (unsigned)def->bound >= kn_ccdBoundCount ||
         (unsigned)def->instructions >= kn_instructionsCount)
     {
         return knFail(kn_errorArgument,
-                      "solver %d, method %d, culling %d or instructions %d is none that there is",
-                      (int)def->solver, (int)def->method, (int)def->culling,
-                      (int)def->instructions);
+                      "solver %d, method %d, culling %d, build %d, bound %d or instructions %d is "
+                      "none that there is",
+                      (int)def->solver, (int)def->method, (int)def->culling, (int)def->build,
+                      (int)def->bound, (int)def->instructions);
     }
     result = knCheckTaskHooks(def->tasks);
     if (result == kn_success && def->tasks && def->tasks->workerCount > KN_MAX_WORKERS)
@@ -528,6 +561,10 @@ static void ReleaseTree(knCcdStep* s, knAllocator a)
     RELEASE(links, linkCapacity);
     RELEASE(leaves, leafCapacity);
     RELEASE(leafNodes, leafNodeCapacity);
+    RELEASE(objects, objectCapacity);
+    RELEASE(objectItems, objectItemCapacity);
+    RELEASE(dops, dopCapacity);
+    RELEASE(triangleDops, triangleDopCapacity);
     RELEASE(owners, ownerCapacity);
     RELEASE(triangleLeaves, triangleLeafCapacity);
     RELEASE(vertexBlocks, vertexBlockCapacity);

@@ -7,7 +7,7 @@
 // of eight. A vertex or an edge stands in the first leaf that has a triangle of it. The tree is
 // kept from run to run and fitted to the positions.
 
-static knResult ReserveNodes(knCcdStep* s, size_t leafCount)
+knResult knReserveCcdNodes(knCcdStep* s, size_t leafCount)
 {
     size_t nodes = 2 * leafCount + 2;
     knResult result =
@@ -94,7 +94,7 @@ static knResult SetItems(knCcdStep* s)
     return kn_success;
 }
 
-static void MakeLeaf(knCcdStep* s, uint32_t node, uint32_t begin, uint32_t end)
+void knMakeCcdLeaf(knCcdStep* s, uint32_t node, uint32_t begin, uint32_t end)
 {
     s->links[node].child = s->leafCount;
     s->links[node].count = end - begin;
@@ -114,7 +114,7 @@ static void BuildBelow(knCcdStep* s, uint32_t node, uint32_t begin, uint32_t end
         {
             knSelectItems(s->items, begin, end, begin + half, knLongestAxis(s->items, begin, end));
         }
-        MakeLeaf(s, node, begin, end);
+        knMakeCcdLeaf(s, node, begin, end);
         return;
     }
     uint32_t half = (count / 2 + KN_CCD_LEAF - 1) / KN_CCD_LEAF * KN_CCD_LEAF;
@@ -127,7 +127,7 @@ static void BuildBelow(knCcdStep* s, uint32_t node, uint32_t begin, uint32_t end
     BuildBelow(s, child + 1, begin + half, end);
 }
 
-static uint32_t FindHeight(const knCcdStep* s)
+uint32_t knFindCcdHeight(const knCcdStep* s)
 {
     uint32_t height = 1;
     for (uint32_t leaf = 0; leaf < s->leafCount; ++leaf)
@@ -142,28 +142,47 @@ static uint32_t FindHeight(const knCcdStep* s)
     return height;
 }
 
-knResult knBuildCcdTree(knCcdStep* s)
+void knStartCcdTree(knCcdStep* s)
 {
-    s->hasTree = s->hasContours = false;
-    knResult result = SetItems(s);
-    if (result == kn_success)
-    {
-        result = ReserveNodes(s, s->itemCount / KN_CCD_LEAF + 2);
-    }
-    if (result != kn_success)
-    {
-        return result;
-    }
     s->leafCount = 0;
     s->nodeCount = 2; // slot 1 is not used, so that children stand at even places
     s->links[0] = s->links[1] = (knCcdLink){0, 0, KN_NONE};
     memset(&s->boxes[1], 0, sizeof s->boxes[1]);
+}
+
+static knResult BuildByMedians(knCcdStep* s)
+{
+    knResult result = knReserveCcdNodes(s, s->itemCount / KN_CCD_LEAF + 2);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    knStartCcdTree(s);
+    s->objectCount = s->topCount = 0;
     if (s->itemCount > 0)
     {
         BuildBelow(s, 0, 0, s->itemCount);
     }
-    s->height = FindHeight(s);
+    return kn_success;
+}
+
+knResult knBuildCcdTree(knCcdStep* s)
+{
+    s->hasTree = s->hasContours = false;
+    knResult result = SetItems(s);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    bool isConnected = s->def.build == kn_ccdByConnectivity && s->itemCount > 0;
+    result = isConnected ? knBuildConnectedCcdTree(s) : BuildByMedians(s);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    s->height = knFindCcdHeight(s);
     s->builtSize = 0.0;
+    s->builtBy = s->def.build;
     s->hasTree = true;
     return kn_success;
 }

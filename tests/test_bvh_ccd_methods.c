@@ -42,12 +42,14 @@ static void EveryMethodFindsWhatAllPairsFind(void** state)
             ChangeOne(&s);
         }
         size_t expectedCount = 0;
-        for (int m = 0; m < 2 * kn_ccdMethodCount; ++m)
+        for (int m = 0; m < 8 * kn_ccdMethodCount; ++m)
         {
             knCcdStepDef def = DefOf(&s);
-            knCcdStep* step = steps[m / 2];
-            def.method = (knCcdMethod)(m / 2);
+            knCcdStep* step = steps[m / 8];
+            def.method = (knCcdMethod)(m / 8);
             def.culling = m % 2 ? kn_ccdCullNone : kn_ccdCullExact;
+            def.build = m / 2 % 2 ? kn_ccdByConnectivity : kn_ccdByMedians;
+            def.bound = m / 4 % 2 ? kn_ccdDops : kn_ccdBoxes;
             assert_int_equal(knCcdStep_Run(step, &def), kn_success);
             if (m == 0)
             {
@@ -84,13 +86,15 @@ static void LoneAndBrokenVerticesLoseNothing(void** state)
         {
             s.end[Next(SIDE * SIDE)].y = i % 2 ? NAN : INFINITY;
         }
-        for (int m = 0; m < kn_ccdMethodCount; ++m)
+        for (int m = 0; m < 2 * kn_ccdMethodCount; ++m)
         {
             knCcdStep* step;
             size_t edgeCount, loneCount = 0;
             assert_int_equal(knCreateCcdStep(&step, NULL), kn_success);
             knCcdStepDef def = DefOf(&s);
-            def.method = (knCcdMethod)m;
+            def.method = (knCcdMethod)(m / 2);
+            def.build = m % 2 ? kn_ccdByConnectivity : kn_ccdByMedians;
+            def.bound = m % 2 ? kn_ccdDops : kn_ccdBoxes;
             assert_int_equal(knCcdStep_Run(step, &def), kn_success);
             const knEdge* edges = knCcdStep_Edges(step, &edgeCount);
             size_t count = FindAll(&def, edges, edgeCount, expected);
@@ -132,6 +136,8 @@ static void VerticesMayLoseTheirTriangles(void** state)
             size_t edgeCount;
             knCcdStepDef def = DefOf(&s);
             def.method = (knCcdMethod)m;
+            def.build = round > 3 ? kn_ccdByConnectivity : kn_ccdByMedians;
+            def.bound = round % 3 == 2 ? kn_ccdDops : kn_ccdBoxes;
             def.vertexCount = round > 0 ? VERTICES : SIDE * SIDE;
             assert_int_equal(knCcdStep_Run(steps[m], &def), kn_success);
             const knEdge* edges = knCcdStep_Edges(steps[m], &edgeCount);
@@ -171,6 +177,7 @@ static void PositionsMayBeDoubles(void** state)
         def.exactEnd = exact[1];
         def.method = (knCcdMethod)(m / 2);
         def.culling = m % 2 ? kn_ccdCullNone : kn_ccdCullExact;
+        def.bound = m % 2 ? kn_ccdDops : kn_ccdBoxes;
         assert_int_equal(knCcdStep_Run(step, &def), kn_success);
         const knEdge* edges = knCcdStep_Edges(step, &edgeCount);
         size_t count = FindAll(&def, edges, edgeCount, expected);
@@ -209,6 +216,7 @@ static void ASeparationIsKept(void** state)
         knCcdStepDef def = DefOf(&s);
         def.separation = 0.4 * (m % 3);
         def.method = (knCcdMethod)(m / 3);
+        def.bound = m / 3 % 2 ? kn_ccdBoxes : kn_ccdDops;
         assert_int_equal(knCcdStep_Run(step, &def), kn_success);
         const knEdge* edges = knCcdStep_Edges(step, &edgeCount);
         counts[m % 3] = FindAll(&def, edges, edgeCount, expected);

@@ -373,9 +373,12 @@ static void ContactsBetweenFramesAreFound(void** state)
         snprintf(text, sizeof text, faces, i == 1 ? -3 : 1, i < 2 ? 6 : 2);
         WriteText(path, text);
     }
-    static const char* const ways[] = {"--ccd", "--ccd --method triangles-nocull --threads 2",
+    static const char* const ways[] = {"--ccd",
+                                       "--ccd --method triangles-nocull --threads 2",
                                        "--ccd --method everytest,rebuild,scalar",
-                                       "--ccd --method cones,filtered --threads 3"};
+                                       "--ccd --method cones,filtered --threads 3",
+                                       "--ccd --method connectivity-dops",
+                                       "--ccd --method triangles,median,dops"};
     for (size_t i = 0; i < COUNT_OF(ways); ++i)
     {
         size_t size = 0;

@@ -4,9 +4,11 @@
 #include "knap/bvh_ccd.h"
 #include "rational.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 // Runs elementary tests from files and compares the answers with those written there.
@@ -33,7 +35,8 @@ static void PrintHelp(void)
            "Runs continuous collision tests and compares them with the answers in the file. Eight\n"
            "rows a test: v, f0, f1, f2 (or a0, a1, b0, b1) at the start, then at the end; a row\n"
            "is x, y, z, each as numerator and denominator, whole numbers of any length, then the\n"
-           "answer, 0 or 1. A coordinate that is no double is widened to those around it.\n\n"
+           "answer, 0 or 1 (or false, true). A coordinate that is no double is widened to those\n"
+           "around it. Names of columns may stand in the first line.\n\n"
            "  --kind vf|ee      vertex and face, or edge and edge; by default what the file's\n"
            "                    path says ('vertex-face', 'edge-edge')\n"
            "  --separation D    a distance of at most D is a contact (default 0)\n"
@@ -85,47 +88,87 @@ static bool TakeOption(Options* o, int option)
     }
 }
 
-// The fields of a line; returns how many there are, at most 8.
-static int SplitLine(const char* line, size_t length, const char* fields[8], size_t lengths[8])
+static bool IsBlank(char c)
 {
-    int count = 0;
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+#define MOST_FIELDS 9
+
+typedef struct Fields
+{
+    const char* text[MOST_FIELDS];
+    size_t length[MOST_FIELDS];
+    int count;
+} Fields;
+
+// A comma behind the last field is let pass.
+static void SplitLine(const char* line, size_t length, Fields* f)
+{
     size_t begin = 0;
-    for (size_t i = 0; i <= length && count < 8; ++i)
+    f->count = 0;
+    for (size_t i = 0; i <= length && f->count < MOST_FIELDS; ++i)
     {
         if (i == length || line[i] == ',')
         {
             size_t end = i;
-            while (begin < end && (line[begin] == ' ' || line[begin] == '\t'))
+            while (begin < end && IsBlank(line[begin]))
             {
                 begin += 1;
             }
-            while (end > begin && (line[end - 1] == ' ' || line[end - 1] == '\r'))
+            while (end > begin && IsBlank(line[end - 1]))
             {
                 end -= 1;
             }
-            fields[count] = line + begin;
-            lengths[count++] = end - begin;
+            f->text[f->count] = line + begin;
+            f->length[f->count++] = end - begin;
             begin = i + 1;
         }
     }
-    return count;
+    f->count -= f->count > 1 && f->length[f->count - 1] == 0;
 }
 
-static knResult ParseRow(const char* line, size_t length, knDVec3* point, double* slack,
-                         bool* isTrue)
+// 1, 0, or -1 when it is neither true nor false.
+static int TruthOf(const char* text, size_t length)
 {
-    const char* fields[8];
-    size_t lengths[8];
-    if (SplitLine(line, length, fields, lengths) != 7 || lengths[6] != 1 ||
-        (fields[6][0] != '0' && fields[6][0] != '1'))
+    static const char* const words[4] = {"0", "1", "false", "true"};
+    for (int i = 0; i < 4; ++i)
     {
-        return knFail(kn_errorFormat, "a row has six whole numbers, then 0 or 1");
+        if (strlen(words[i]) == length && strncasecmp(words[i], text, length) == 0)
+        {
+            return i % 2;
+        }
+    }
+    return -1;
+}
+
+// Names of columns: no field is a number.
+static bool IsHeader(const Fields* f)
+{
+    bool isHeader = f->count > 0;
+    for (int i = 0; i < f->count; ++i)
+    {
+        isHeader = isHeader && f->length[i] > 0 && isalpha((unsigned char)f->text[i][0]);
+    }
+    return isHeader;
+}
+
+static knResult ParseRow(const Fields* f, knDVec3* point, double* slack, bool* isTrue)
+{
+    int truth = f->count == 7 ? TruthOf(f->text[6], f->length[6]) : -1;
+    if (f->count != 7 || truth < 0)
+    {
+        return knFail(kn_errorFormat,
+                      f->count != 7
+                          ? "a row has six whole numbers and the answer: 7 columns, not %d"
+                          : "the answer is 0 or 1 (column 7 of %d)",
+                      f->count);
     }
     double value[3], error;
     for (int k = 0; k < 3; ++k)
     {
-        knResult result = knParseRational(fields[2 * k], lengths[2 * k], fields[2 * k + 1],
-                                          lengths[2 * k + 1], &value[k], &error);
+        knResult result = knParseRational(f->text[2 * k], f->length[2 * k], f->text[2 * k + 1],
+                                          f->length[2 * k + 1], &value[k], &error);
         if (result != kn_success)
         {
             return result;
@@ -133,7 +176,7 @@ static knResult ParseRow(const char* line, size_t length, knDVec3* point, double
         *slack = error > *slack ? error : *slack;
     }
     *point = knMakeDVec3(value[0], value[1], value[2]);
-    *isTrue = fields[6][0] == '1';
+    *isTrue = truth == 1;
     return kn_success;
 }
 
@@ -144,61 +187,92 @@ static double Now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static knResult RunTest(const Options* o, const knCcdTest* test, bool isTrue, Tally* tally)
+#define BATCH 256 // tests that are run between two looks at the clock
+
+typedef struct Reader
 {
-    knCcdAnswer answer;
+    const Options* options;
+    Tally* tally;
+    knCcdTest tests[BATCH];
+    knCcdAnswer answers[BATCH];
+    bool truths[BATCH];
+    size_t count;
+    int row; // of the test that is read
+    size_t line;
+} Reader;
+
+static knResult RunBatch(Reader* r)
+{
+    Tally* tally = r->tally;
+    knResult result = kn_success;
     double begin = Now();
-    knResult result = knRunCcdTest(test, o->solver, &answer);
-    tally->seconds += Now() - begin;
-    if (result != kn_success)
+    for (size_t i = 0; i < r->count && result == kn_success; ++i)
     {
-        return result;
+        result = knRunCcdTest(&r->tests[i], r->options->solver, &r->answers[i]);
     }
-    tally->queries += 1;
-    tally->correct += answer.isContact == isTrue;
-    tally->falsePositives += answer.isContact && !isTrue;
-    tally->falseNegatives += !answer.isContact && isTrue;
-    tally->widened += test->slack > 0.0;
-    tally->capped += answer.isCapped;
-    tally->steps += answer.stepCount;
-    tally->mostSteps = answer.stepCount > tally->mostSteps ? answer.stepCount : tally->mostSteps;
-    return kn_success;
+    tally->seconds += Now() - begin;
+    for (size_t i = 0; i < r->count && result == kn_success; ++i)
+    {
+        const knCcdAnswer* answer = &r->answers[i];
+        tally->queries += 1;
+        tally->correct += answer->isContact == r->truths[i];
+        tally->falsePositives += answer->isContact && !r->truths[i];
+        tally->falseNegatives += !answer->isContact && r->truths[i];
+        tally->widened += r->tests[i].slack > 0.0;
+        tally->capped += answer->isCapped;
+        tally->steps += answer->stepCount;
+        tally->mostSteps =
+            answer->stepCount > tally->mostSteps ? answer->stepCount : tally->mostSteps;
+    }
+    r->count = 0;
+    return result;
 }
 
-static knResult RunText(const Options* o, knCcdKind kind, const char* text, Tally* tally)
+static knResult ReadRow(Reader* r, const Fields* f, knCcdKind kind)
 {
-    knCcdTest test = {.kind = kind, .separation = o->separation};
-    int row = 0;
-    size_t lineNumber = 0;
+    knCcdTest* test = &r->tests[r->count];
+    if (r->row == 0)
+    {
+        *test = (knCcdTest){.kind = kind, .separation = r->options->separation};
+    }
+    bool isTrue = false;
+    knDVec3* point = r->row < 4 ? &test->start[r->row] : &test->end[r->row - 4];
+    knResult result = ParseRow(f, point, &test->slack, &isTrue);
+    if (result == kn_success && r->row > 0 && isTrue != r->truths[r->count])
+    {
+        result =
+            knFail(kn_errorFormat, "this row has another answer than those of its test before");
+    }
+    r->truths[r->count] = isTrue;
+    r->row = (r->row + 1) % 8;
+    r->count += r->row == 0;
+    return result == kn_success && r->count == BATCH ? RunBatch(r) : result;
+}
+
+static knResult RunText(Reader* r, knCcdKind kind, const char* text, size_t size)
+{
     knResult result = kn_success;
-    for (const char* line = text; *line && result == kn_success;)
+    bool isFirst = true;
+    const char *end = text + size, *line = text + (strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
+    while (line < end && result == kn_success)
     {
-        size_t length = strcspn(line, "\n");
-        lineNumber += 1;
-        if (strspn(line, " \t\r") < length)
+        const char* stop = memchr(line, '\n', (size_t)(end - line));
+        size_t length = (size_t)((stop ? stop : end) - line);
+        Fields f;
+        r->line += 1;
+        SplitLine(line, length, &f);
+        if (f.count > 1 || f.length[0] > 0)
         {
-            bool isTrue = false;
-            knDVec3* point = row < 4 ? &test.start[row] : &test.end[row - 4];
-            result = ParseRow(line, length, point, &test.slack, &isTrue);
-            row += 1;
-            if (row == 8 && result == kn_success)
-            {
-                result = RunTest(o, &test, isTrue, tally);
-                row = 0;
-                test.slack = 0.0;
-            }
+            result = isFirst && IsHeader(&f) ? kn_success : ReadRow(r, &f, kind);
+            isFirst = false;
         }
-        line += length + (line[length] != 0);
+        line += length + 1;
     }
-    if (result == kn_success && row != 0)
+    if (result == kn_success && r->row != 0)
     {
-        result = knFail(kn_errorFormat, "the last test has %d rows of 8", row);
+        result = knFail(kn_errorFormat, "the file ends after %d of the 8 rows of a test", r->row);
     }
-    if (result != kn_success)
-    {
-        fprintf(stderr, "knap: row %zu\n", lineNumber);
-    }
-    return result;
+    return result == kn_success ? RunBatch(r) : result;
 }
 
 static int RunFile(const Options* o, const char* path, Tally* tally)
@@ -220,7 +294,20 @@ static int RunFile(const Options* o, const char* path, Tally* tally)
     {
         return knReportFailure(kn_exitUnreadable);
     }
-    knResult result = RunText(o, kind, text, tally);
+    Reader* reader = knAllocate(&a, 1, sizeof *reader);
+    knResult result = kn_errorMemory;
+    if (reader)
+    {
+        memset(reader, 0, sizeof *reader);
+        reader->options = o;
+        reader->tally = tally;
+        result = RunText(reader, kind, text, size);
+        if (result != kn_success)
+        {
+            fprintf(stderr, "knap: %s, line %zu:\n", path, reader->line);
+        }
+        knRelease(&a, reader, 1, sizeof *reader);
+    }
     knRelease(&a, text, size + 1, 1);
     return result == kn_success
                ? kn_exitOk

@@ -24,7 +24,7 @@ bool knTakeCcdWord(knCcdStepDef* def, const char* word)
     static const struct
     {
         const char* name;
-        int field, value; // method, culling, solver, instructions, rebuild
+        int field, value; // method, culling, solver, instructions, rebuild, build, bound
     } words[] = {{"features", 0, kn_ccdFeatures},
                  {"triangles", 0, kn_ccdTriangles},
                  {"everytest", 0, kn_ccdEveryTest},
@@ -41,7 +41,11 @@ bool knTakeCcdWord(knCcdStepDef* def, const char* word)
                  {"sse", 3, kn_instructionsSse},
                  {"avx2", 3, kn_instructionsAvx2},
                  {"refit", 4, false},
-                 {"rebuild", 4, true}};
+                 {"rebuild", 4, true},
+                 {"median", 5, kn_ccdByMedians},
+                 {"connectivity", 5, kn_ccdByConnectivity},
+                 {"boxes", 6, kn_ccdBoxes},
+                 {"dops", 6, kn_ccdDops}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
     {
         if (strcmp(word, words[i].name) == 0)
@@ -52,6 +56,8 @@ bool knTakeCcdWord(knCcdStepDef* def, const char* word)
             def->solver = field == 2 ? (knCcdSolver)value : def->solver;
             def->instructions = field == 3 ? (knInstructionSet)value : def->instructions;
             def->rebuild = field == 4 ? value != 0 : def->rebuild;
+            def->build = field == 5 ? (knCcdBuild)value : def->build;
+            def->bound = field == 6 ? (knCcdBound)value : def->bound;
             return true;
         }
     }
