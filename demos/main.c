@@ -10,7 +10,8 @@ enum
 {
     EXIT_GOOD = 0,
     EXIT_FAILED = 1,
-    EXIT_USAGE = 2
+    EXIT_USAGE = 2,
+    EXIT_NO_WINDOW = 3 // demos/run goes on without one
 };
 
 static knResult RunScene(knOptions* o, const knScene* scene, knStats* stats)
@@ -98,10 +99,12 @@ int main(int argc, char** argv)
         return EXIT_GOOD;
     }
     o.scene = o.scene ? o.scene : "plates";
-    if (RunAll(&o) != kn_success)
+    knResult result = RunAll(&o);
+    if (result == kn_success)
     {
-        fprintf(stderr, "knap-demo: %s\n", knLastError());
-        return EXIT_FAILED;
+        return EXIT_GOOD;
     }
-    return EXIT_GOOD;
+    fprintf(stderr, "knap-demo: %s\n", knLastError());
+    bool isWindow = !o.headless && !o.replay;
+    return isWindow && result == kn_errorProcess ? EXIT_NO_WINDOW : EXIT_FAILED;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Zlib
 // The least that a game in C needs: a floor, an object that falls on it and breaks, a ray.
 //
-//     cc minimal.c $(pkg-config --cflags --libs knap) -o minimal && ./minimal bunny.knap
+//     cc minimal.c $(pkg-config --cflags --libs knap) -o minimal && ./minimal bunny.knap [knap.ini]
 
-#include "knap/world_break.h"
+#include "knap/config.h"
 
 #include <stdio.h>
 
@@ -19,14 +19,19 @@ int main(int argc, char** argv)
     knModel* model = NULL;
     knWorld* world = NULL;
     knWorldDef worldDef = knDefaultWorldDef();
-    if (argc != 2 || knLoadAsset(&asset, argv[1], NULL) != kn_success)
+    if (argc < 2 || argc > 3 || knLoadAsset(&asset, argv[1], NULL) != kn_success)
     {
-        return Fail("usage: minimal FILE.knap (made by: knap cook MESH)");
+        return Fail("usage: minimal FILE.knap [knap.ini] (made by: knap cook MESH, knap config)");
     }
     if (knCreateModel(&model, asset, NULL) != kn_success ||
         knCreateWorld(&world, &worldDef, NULL) != kn_success)
     {
         return Fail("world");
+    }
+    // all that is tuned, from one file; what is wrong in it is told with its line
+    if (argc == 3 && knWorld_LoadConfig(world, argv[2]) != kn_success)
+    {
+        return Fail("config");
     }
     knBodyDef floorDef = knDefaultBodyDef();
     knBodyId floor;

@@ -78,7 +78,7 @@ static void WhatIsWrongIsSaid(void** state)
         {"wall --headless --assets nowhere", 1, "nowhere/wall.knap"},
         {"wall --headless --config bad.ini", 1, "bad.ini:2: "},
         {"wall --replay bad.ini", 1, "bad.ini"},
-        {"plates", 1, "no display"},
+        {"plates", 3, "no display"},
     };
     FILE* file = fopen("bad.ini", "w");
     assert_non_null(file);
