@@ -241,7 +241,7 @@ static void AddCables(knPainter* p, const knStage* stage)
         knTransform place = {knAddScaled(state.transform.position, 0.5f, way),
                              isTurned ? knMakeQuat(knNormalize(axis), turn) : knIdentityQuat()};
         knVec3 color = {0.12f, 0.12f, 0.13f}, scale = {0.008f, 0.5f * length, 0.008f};
-        AddInstance(p, (knInstance){p->ball, place, color, color, 0.2f, 1.0f, scale});
+        AddInstance(p, (knInstance){p->ball, place, color, color, 0.0f, 1.0f, scale});
     }
 }
 
