@@ -6,7 +6,7 @@
 #include <math.h>
 
 #define MAX_CONTACTS 8192
-#define CIRCLE       16
+#define CIRCLE       24
 #define SLICE        64 // samples an axis
 
 void knSketch_Line(knSketch* s, knVec3 a, knVec3 b, uint32_t color)
@@ -42,7 +42,7 @@ void knSketchContacts(knSketch* s, const knStage* stage)
 {
     static knWorldContact contacts[MAX_CONTACTS];
     uint32_t count = 0;
-    float size = 0.006f * stage->scene->reach;
+    float size = 0.005f * stage->scene->reach;
     // all first: those that were kept are drawn over theirs
     Dropped dropped = {s, 0.4f * size};
     (void)knVisitColliding(stage, SketchDropped, &dropped);
@@ -58,7 +58,7 @@ void knSketchContacts(knSketch* s, const knStage* stage)
                          : c->distance <= 0.0f ? 0x20A040
                                                : 0x3060E0;
         knSketch_Cross(s, c->point, size, color);
-        knSketch_Line(s, c->point, knAddScaled(c->point, 6.0f * size, c->normal), color);
+        knSketch_Line(s, c->point, knAddScaled(c->point, 4.0f * size, c->normal), color);
     }
 }
 

@@ -58,7 +58,7 @@ static knResult MakeBall(knPainter* p)
 
 knOverlays knDefaultOverlays(void)
 {
-    return (knOverlays){.level = 3, .slice = 0.5f};
+    return (knOverlays){.level = 5, .slice = 0.5f};
 }
 
 knResult knCreatePainter(knPainter** out, knView* view)

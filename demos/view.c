@@ -350,6 +350,11 @@ static void CameraMatrix(const knView* v, const knCamera* c, mat4 m)
     glm_mat4_mul(project, look, m);
 }
 
+static float Opacity(const knFrame* f, const knInstance* instance)
+{
+    return f->isXray ? fminf(0.25f, instance->opacity) : instance->opacity;
+}
+
 static void DrawShadows(const knView* v, const knFrame* f, mat4 light)
 {
     glBindFramebuffer(GL_FRAMEBUFFER, v->shadowTarget);
@@ -366,7 +371,7 @@ static void DrawShadows(const knView* v, const knFrame* f, mat4 light)
         ModelMatrix(instance, model);
         glm_mat4_mul(light, model, all);
         Uniform(v->shadowProgram, "lightFromModel", all);
-        Uniform1(v->shadowProgram, "opacity", instance->opacity);
+        Uniform1(v->shadowProgram, "opacity", Opacity(f, instance));
         glBindVertexArray(mesh->array);
         glDrawArrays(GL_TRIANGLES, 0, mesh->count);
     }
@@ -395,7 +400,7 @@ static void DrawSolid(const knView* v, const knFrame* f, const knInstance* insta
     Uniform3(p, "outsideColor", instance->color);
     Uniform3(p, "insideColor", instance->insideColor);
     Uniform1(p, "gloss", instance->gloss);
-    Uniform1(p, "opacity", f->isXray ? 0.25f : instance->opacity);
+    Uniform1(p, "opacity", Opacity(f, instance));
     glBindVertexArray(v->meshes[instance->mesh].array);
     glDrawArrays(GL_TRIANGLES, 0, v->meshes[instance->mesh].count);
 }
