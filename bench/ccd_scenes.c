@@ -36,6 +36,7 @@ void knDestroyCcdScene(knCcdScene* s)
     free(s->triangles);
     free(s->poses[0]);
     free(s->poses[1]);
+    free(s->balls);
     memset(s, 0, sizeof *s);
 }
 
@@ -244,6 +245,135 @@ static knVec3 PlaceLetter(knVec3 rest, uint32_t part, float t)
     return knAdd(middle, knRotate(knMakeQuat(axis, 3.0f * t + number), knScale(0.06f, rest)));
 }
 
+#define BALLS       188
+#define BALL_ROWS   8
+#define BALL_POINTS 10 // around
+#define BALL_RADIUS 0.07f
+#define ROOM        0.62f // half of the box that they are in
+
+typedef struct knCcdBall
+{
+    knVec3 place, speed, axis;
+    float angle, spin;
+} knCcdBall;
+
+// Where a sphere begins and ends, in rows: at its poles.
+#define POLE (0.03f / 0.94f)
+
+// The caps of the tube that was added last.
+static void AddPoles(knCcdScene* s, uint32_t rows, uint32_t columns, uint32_t part)
+{
+    uint32_t pole = s->vertexCount, first = pole - (rows + 1) * columns, last = pole - columns;
+    for (int end = 0; end < 2; ++end)
+    {
+        s->parts[s->vertexCount] = part;
+        s->rest[s->vertexCount++] = knMakeVec3(end ? 1.0f + POLE : -POLE, 0.0f, 0.0f);
+    }
+    for (uint32_t i = 0; i < columns; ++i)
+    {
+        uint32_t k = (i + 1) % columns;
+        s->triangles[s->triangleCount++] = (knTriangle){{pole, first + i, first + k}};
+        s->triangles[s->triangleCount++] = (knTriangle){{pole + 1, last + k, last + i}};
+    }
+}
+
+// Closed spheres of 180 triangles, 34K in all.
+static knResult MakeBalls(knCcdScene* s)
+{
+    knResult result = Reserve(s, BALLS * ((BALL_ROWS + 1) * BALL_POINTS + 2),
+                              BALLS * 2 * (BALL_ROWS + 1) * BALL_POINTS);
+    s->balls = calloc(BALLS, sizeof *s->balls);
+    if (result != kn_success || !s->balls)
+    {
+        return knFail(kn_errorMemory, "no memory for balls");
+    }
+    uint64_t state = 12;
+    for (uint32_t i = 0; i < BALLS; ++i)
+    {
+        float r[9];
+        for (int k = 0; k < 9; ++k)
+        {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            r[k] = (float)(state >> 40) / 8388608.0f - 1.0f;
+        }
+        uint32_t x = i % 6, y = i / 6 % 6, z = i / 36;
+        s->balls[i] = (knCcdBall){.place = knMakeVec3(0.2f * (float)x - 0.5f + 0.02f * r[0],
+                                                      0.2f * (float)y - 0.5f + 0.02f * r[1],
+                                                      0.2f * (float)z - 0.5f + 0.02f * r[2]),
+                                  .speed = knScale(0.03f, knMakeVec3(r[3], r[4], r[5])),
+                                  .axis = knNormalize(knMakeVec3(r[6], r[7], r[8] + 1.5f)),
+                                  .spin = 0.3f * r[6]};
+        AddTube(s, BALL_ROWS, BALL_POINTS, i);
+        AddPoles(s, BALL_ROWS, BALL_POINTS, i);
+    }
+    return kn_success;
+}
+
+static void BounceOffWalls(knCcdBall* b)
+{
+    float *x = &b->place.x, *v = &b->speed.x;
+    for (int k = 0; k < 3; ++k)
+    {
+        v[k] = (x[k] > ROOM && v[k] > 0.0f) || (x[k] < -ROOM && v[k] < 0.0f) ? -v[k] : v[k];
+    }
+}
+
+// Equal masses: what they have along the line between them changes hands.
+static void MoveBalls(knCcdScene* s)
+{
+    for (uint32_t i = 0; i < BALLS * BALLS; ++i)
+    {
+        knCcdBall *a = &s->balls[i / BALLS], *b = &s->balls[i % BALLS];
+        knVec3 between = knSub(b->place, a->place);
+        float distance = knLength(between);
+        if (a < b && distance > 0.0f && distance < 2.0f * BALL_RADIUS)
+        {
+            knVec3 n = knScale(1.0f / distance, between);
+            float closing = knDot(knSub(a->speed, b->speed), n);
+            closing = closing > 0.0f ? closing : 0.0f;
+            a->speed = knSub(a->speed, knScale(closing, n));
+            b->speed = knAdd(b->speed, knScale(closing, n));
+        }
+    }
+    for (uint32_t i = 0; i < BALLS; ++i)
+    {
+        knCcdBall* b = &s->balls[i];
+        BounceOffWalls(b);
+        b->place = knAdd(b->place, b->speed);
+        b->angle += b->spin;
+    }
+}
+
+static knVec3 PlaceBall(const knCcdBall* b, knVec3 rest)
+{
+    float polar = 0.5f * TURN * (0.03f + 0.94f * rest.x), around = TURN * rest.y;
+    knVec3 p = knMakeVec3(sinf(polar) * cosf(around), sinf(polar) * sinf(around), cosf(polar));
+    return knAdd(b->place, knScale(BALL_RADIUS, knRotate(knMakeQuat(b->axis, b->angle), p)));
+}
+
+static void PlaceBalls(knCcdScene* s, knVec3* out)
+{
+    for (uint32_t i = 0; i < s->vertexCount; ++i)
+    {
+        out[i] = PlaceBall(&s->balls[s->parts[i]], s->rest[i]);
+    }
+}
+
+// Steps come one after the other; the first may come again.
+static void SetBallStep(knCcdScene* s, int step)
+{
+    for (; s->ballStep < step; ++s->ballStep)
+    {
+        MoveBalls(s);
+    }
+    knCcdBall now[BALLS];
+    PlaceBalls(s, s->start);
+    memcpy(now, s->balls, sizeof now);
+    MoveBalls(s);
+    PlaceBalls(s, s->end);
+    memcpy(s->balls, now, sizeof now);
+}
+
 // A displaced sphere, one surface; parts are the cells into which it will break.
 static knResult MakeShell(knCcdScene* s, uint32_t squares)
 {
@@ -359,6 +489,11 @@ bool knCcdScene_SetStep(knCcdScene* s, int step)
         memcpy(s->end, s->poses[1 - step % 2], s->vertexCount * sizeof *s->end);
         return false;
     }
+    if (s->balls)
+    {
+        SetBallStep(s, step);
+        return false;
+    }
     bool hasBroken = false;
     for (uint32_t event = 0; event < EVENTS && s->breaks; ++event)
     {
@@ -373,21 +508,43 @@ bool knCcdScene_SetStep(knCcdScene* s, int step)
     return hasBroken;
 }
 
+const char* knCcdSceneName(knCcdSceneKind kind)
+{
+    static const char* const names[kn_ccdSceneCount] = {
+        "cloth (real)", "skirt", "dress", "balls", "n-body (real)", "letters", "shell"};
+    return names[kind];
+}
+
 knResult knMakeCcdScene(knCcdScene* s, knCcdSceneKind kind, bool quick)
 {
-    static const char* const names[kn_ccdSceneCount] = {"cloth (real)",  "skirt",   "dress",
-                                                        "n-body (real)", "letters", "shell"};
-    *s = (knCcdScene){.kind = kind, .name = names[kind]};
-    s->stepCount = kind <= kn_ccdSceneCloth || kind == kn_ccdSceneBalls ? (quick ? 1 : 4)
-                   : kind == kn_ccdSceneLetters                         ? 20
-                                                                        : (quick ? 10 : 40);
-    knResult result =
-        kind == kn_ccdSceneCloth     ? MakeReal(s, kn_peerCloth92)
-        : kind == kn_ccdSceneBalls   ? MakeReal(s, kn_peerNBody)
-        : kind == kn_ccdSceneSkirt   ? MakeGarment(s, 1, quick ? 40 : 80, quick ? 120 : 240)
-        : kind == kn_ccdSceneDress   ? MakeGarment(s, LAYERS, quick ? 20 : 40, quick ? 100 : 200)
-        : kind == kn_ccdSceneLetters ? MakeLetters(s)
-                                     : MakeShell(s, quick ? 16 : 59);
+    *s = (knCcdScene){.kind = kind, .name = knCcdSceneName(kind)};
+    bool isReal = kind == kn_ccdSceneCloth || kind == kn_ccdSceneNBody;
+    s->stepCount =
+        isReal ? (quick ? 1 : 4) : (quick ? 10 : (s->kind == kn_ccdSceneShell ? 40 : 20));
+    knResult result = kn_success;
+    switch (kind)
+    {
+    case kn_ccdSceneCloth:
+        result = MakeReal(s, kn_peerCloth92);
+        break;
+    case kn_ccdSceneNBody:
+        result = MakeReal(s, kn_peerNBody);
+        break;
+    case kn_ccdSceneSkirt:
+        result = MakeGarment(s, 1, quick ? 40 : 80, quick ? 120 : 240);
+        break;
+    case kn_ccdSceneDress:
+        result = MakeGarment(s, LAYERS, quick ? 20 : 40, quick ? 100 : 200);
+        break;
+    case kn_ccdSceneBalls:
+        result = MakeBalls(s);
+        break;
+    case kn_ccdSceneLetters:
+        result = MakeLetters(s);
+        break;
+    default:
+        result = MakeShell(s, quick ? 16 : 59);
+    }
     if (result != kn_success)
     {
         knDestroyCcdScene(s);

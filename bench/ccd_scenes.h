@@ -12,7 +12,8 @@ typedef enum knCcdSceneKind
     kn_ccdSceneCloth, // real
     kn_ccdSceneSkirt, // a tube with folds that overturn, around two legs
     kn_ccdSceneDress, // the same in three layers
-    kn_ccdSceneBalls, // real
+    kn_ccdSceneBalls, // 188 that bounce off each other
+    kn_ccdSceneNBody, // real, four times as many triangles as the paper's
     kn_ccdSceneLetters,
     kn_ccdSceneShell, // breaks into cells, in four events
     kn_ccdSceneCount
@@ -33,7 +34,11 @@ typedef struct knCcdScene
     uint32_t size;    // squares along a side
     bool breaks;      // its faces change
     knVec3* poses[2]; // of a real step
+    struct knCcdBall* balls;
+    int ballStep; // the step that they have come to
 } knCcdScene;
+
+const char* knCcdSceneName(knCcdSceneKind kind);
 
 // kn_errorFile when the frames of a real one are not there.
 knResult knMakeCcdScene(knCcdScene* scene, knCcdSceneKind kind, bool quick);
