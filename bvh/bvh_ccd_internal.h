@@ -295,6 +295,7 @@ struct knCcdStep
     uint32_t vertexBlockCount, edgeBlockCount, faceBlockCount;
     double builtSize; // of all boxes, after the tree was built
     bool hasWaited;   // it was to be built anew in the run before
+    double growth;    // for measure: how much of it makes a tree poor; 0: as it is meant
     knCcdBuild builtBy;
     knCcdObject* objects; // by connectivity
     size_t objectCapacity;

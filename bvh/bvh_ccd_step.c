@@ -352,7 +352,8 @@ static knResult BuildAndFit(knCcdStep* s, bool isBuilt, bool changed)
     s->topSize = isBuilt ? topSize : s->topSize;
     s->builtSize = isBuilt ? size : s->builtSize;
     // a step in which triangles change has enough to do: a poor tree may wait for the next
-    bool isPoor = s->def.build == kn_ccdByMedians && size > GROWTH * s->builtSize;
+    double most = (s->growth > 0.0 ? s->growth : GROWTH) * s->builtSize;
+    bool isPoor = s->def.build == kn_ccdByMedians && size > most;
     bool isWaiting = isPoor && changed && !s->hasWaited;
     s->hasWaited = isWaiting;
     return isPoor && !isWaiting ? BuildAndFit(s, true, changed) : kn_success;

@@ -152,6 +152,41 @@ static void WhatIsApartIsNotReported(void** state)
     }
 }
 
+// A vertex goes down to a face, or an edge to another, along z while both slide: how far they are
+// apart at each time is known, and so is when they are as near as the separation.
+static void ASeparationIsWhatItSays(void** state)
+{
+    (void)state;
+    for (int i = 0; i < TEST_COUNT / 4; ++i)
+    {
+        knCcdTest test = {.kind = i % 2 ? kn_ccdEdgeEdge : kn_ccdVertexFace};
+        bool isFace = test.kind == kn_ccdVertexFace;
+        double size = i % 3 == 0 ? 1e-6 : (i % 3 == 1 ? 1.0 : 1e6), height = 5.0 + Whole(3);
+        double low = 1.0 + 0.25 * Whole(3), x = 0.25 * Whole(4), y = 0.25 * Whole(4);
+        for (int end = 0; end < 2; ++end)
+        {
+            knDVec3* p = end ? test.end : test.start;
+            double z = end ? low : height, slide = end ? 0.0 : 1.0;
+            SetPoint(&p[0], size * (x + slide - (isFace ? 0.0 : 9.0)), size * y, size * z);
+            SetPoint(&p[1], size * (isFace ? -9.0 : x + 9.0), size * (isFace ? -9.0 : y), 0.0);
+            p[1].z = isFace ? 0.0 : size * z;
+            SetPoint(&p[2], size * (isFace ? 9.0 : 0.5), size * -9.0, 0.0);
+            SetPoint(&p[3], size * (isFace ? 0.0 : 0.5), size * 9.0, 0.0);
+        }
+        knCcdAnswer answer;
+        test.separation = size * low * (1.0 - 1e-6);
+        assert_int_equal(knRunCcdTest(&test, kn_ccdConservative, &answer), kn_success);
+        assert_false(answer.isContact);
+        test.separation = size * low * (1.0 + 1e-6);
+        assert_int_equal(knRunCcdTest(&test, kn_ccdConservative, &answer), kn_success);
+        assert_true(answer.isContact);
+        test.separation = size * 0.5 * (low + height); // in the middle of the step
+        assert_int_equal(knRunCcdTest(&test, kn_ccdConservative, &answer), kn_success);
+        assert_true(answer.isContact);
+        assert_true(height <= low || (answer.time <= 0.5 && answer.time > 0.5 - 1e-5));
+    }
+}
+
 // All pairs of features, one by one.
 static size_t CountAllPairs(const knCcdStepDef* def, const knEdge* edges, size_t edgeCount)
 {
@@ -229,9 +264,8 @@ static void AStepFindsWhatAllPairsFind(void** state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(NoContactIsMissed),
-        cmocka_unit_test(WithoutItsBoundItMisses),
-        cmocka_unit_test(WhatIsApartIsNotReported),
+        cmocka_unit_test(NoContactIsMissed),          cmocka_unit_test(WithoutItsBoundItMisses),
+        cmocka_unit_test(WhatIsApartIsNotReported),   cmocka_unit_test(ASeparationIsWhatItSays),
         cmocka_unit_test(AStepFindsWhatAllPairsFind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

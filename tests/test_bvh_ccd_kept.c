@@ -253,6 +253,12 @@ static void ObjectsKeepTheirTrees(void** state)
         memcpy(p.start, p.end, sizeof p.start);
     }
     assert_true(restructured > 0 && restructured < 11);
+    knCcdStepDef none = knDefaultCcdStepDef();
+    none.build = kn_ccdBuildCount;
+    assert_int_equal(knCcdStep_Run(kept, &none), kn_errorArgument);
+    none = knDefaultCcdStepDef();
+    none.bound = kn_ccdBoundCount;
+    assert_int_equal(knCcdStep_Run(kept, &none), kn_errorArgument);
     assert_true(touching > 0);
     knDestroyCcdStep(kept);
 }
