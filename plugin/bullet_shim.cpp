@@ -126,6 +126,9 @@ void knTuneBullet(btDiscreteDynamicsWorld* world)
     // penetration is pushed out of positions, never turned into speed
     info.m_splitImpulse = 1;
     info.m_splitImpulsePenetrationThreshold = -1e-7f;
+    // turning out counts more than Bullet's tenth of it, or what is wedged turns back in; all of it
+    // would turn tumbling pieces far enough to be seen in their energy
+    info.m_splitImpulseTurnErp = 0.5f;
     // contacts keep their identity, so all of the last impulse is a good guess: stacks stand
     info.m_warmstartingFactor = 1.0f;
     info.m_solverMode |= SOLVER_USE_WARMSTARTING | SOLVER_USE_2_FRICTION_DIRECTIONS;

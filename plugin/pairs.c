@@ -356,6 +356,7 @@ knPairsCounters knPairs_Counters(const knPairs* p)
         sum.contacts += one->contacts;
         sum.deferred += one->deferred;
         sum.mended += one->mended;
+        sum.wedged += one->wedged;
         sum.kept += one->kept;
         sum.parted += one->parted;
         sum.swept += one->swept;

@@ -87,6 +87,7 @@ typedef struct knPairsCounters
     uint64_t deferred; // for want of memory; they keep what they had and are asked again
     uint64_t late;     // queried one by one, after the round
     uint64_t mended;   // normals that pushed a body along its own outside
+    uint64_t wedged;   // pairs that were given one way out of each other
     uint64_t swept;    // pairs fast enough to be looked at ahead of their way
     knQueryCounters query;
 } knPairsCounters;

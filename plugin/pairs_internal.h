@@ -25,6 +25,7 @@ typedef struct knPairCache
     bool hasFront;
     uint32_t count; // of contacts kept
     knVec3 axis;    // that parted the two last, in the world; zero for none
+    knVec3 way;     // that side 0 takes out of side 1 where they are wedged; zero for none
 } knPairCache;
 
 // A contact that goes with its bodies.
@@ -101,6 +102,11 @@ knResult knPairJob_Run(const knPairJob* job, uint32_t* count);
 
 // Whether one of the two moves so far in this step that it could pass through the other.
 bool knPairInput_IsFast(const knPairInput* input, bool isTouching);
+
+// One way out for all contacts of two wedged pieces, in the order of the job's sides; `radius` is
+// what shares refer to.
+void knPairJob_FindWayOut(const knPairJob* job, knPairContact* contacts, uint32_t count,
+                          float radius);
 
 // Looks ahead of fast motion; returns how many contacts there are then.
 uint32_t knPairJob_AddSwept(const knPairJob* job, uint32_t count);

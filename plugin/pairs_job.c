@@ -152,6 +152,7 @@ static knResult RunQuery(const knPairJob* job, uint32_t* count)
         return done;
     }
     MendNormals(job, contacts, result.count);
+    knPairJob_FindWayOut(job, contacts, result.count, result.radius);
     int first = knPairInput_PieceSide(job->input);
     float margin = job->limits->margin * result.radius;
     *count = 0;

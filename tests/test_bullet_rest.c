@@ -105,6 +105,41 @@ static void BoxesBesideThem(void** state)
     knDestroyWorld(world);
 }
 
+// A plate driven edge first through the middle of another: its points are nearest to either side.
+// Both must come apart.
+static void WedgedPlatesComeOut(void** state)
+{
+    (void)state;
+    TestModel plate = OpenDemoModel("plate");
+    const float dt = 0.015f;
+    knBox box = knAsset_Info(plate.asset)->bounds;
+    float rim = 0.5f * knBox_Extent(box).x * sinf(1.3f);
+    for (int i = 0; i < (KN_TEST_SLOW ? 1 : 4); ++i)
+    {
+        knWorld* world = MakeTestWorld();
+        knWorld_SetGravity(world, (knVec3){0.0f, 0.0f, 0.0f});
+        AddObject(world, &plate, (knVec3){0.0f, 0.0f, 0.0f}, knIdentityQuat());
+        // upright, its rim so far below the other one's middle
+        float below = 0.004f * (float)(i + 1);
+        knQuat turn = knMakeQuat(knMakeVec3(1.0f, 0.0f, 0.0f), 1.3f);
+        AddObject(world, &plate, knMakeVec3(0.02f, box.lower.y + rim + 0.004f - below, 0.0f), turn);
+        Steps(world, 1, dt);
+        float before = DeepestContact(world), fastest = 0.0f;
+        for (int k = 0; k < 150; ++k)
+        {
+            Steps(world, 1, dt);
+            fastest = fmaxf(fastest, FastestBody(world));
+        }
+        float after = DeepestContact(world);
+        printf("wedged by %.5f m: %.5f m after 2 s, fastest %.4f m/s\n", (double)before,
+               (double)after, (double)fastest);
+        // out, by their places alone: nothing gains speed
+        assert_true(before > 0.001f && after < 0.0002f && fastest < 0.001f);
+        knDestroyWorld(world);
+    }
+    CloseModel(&plate);
+}
+
 // Friction holds a piece on a ramp as it holds a box, and lets it slip as it lets a box.
 static void RampsHoldAndLetSlip(void** state)
 {
@@ -154,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ObjectsComeToRest), cmocka_unit_test(TenBricksStand),
-        cmocka_unit_test(BoxesBesideThem), cmocka_unit_test(RampsHoldAndLetSlip)};
+        cmocka_unit_test(BoxesBesideThem), cmocka_unit_test(RampsHoldAndLetSlip),
+        cmocka_unit_test(WedgedPlatesComeOut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
