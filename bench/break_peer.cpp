@@ -18,7 +18,8 @@ struct Body
 {
     knPileShape shape = knPileShape();
     std::unique_ptr<btRigidBody> body;
-    bool isThere = false; // in the world that is followed, still
+    bool isThere = false;                 // in the world that is followed, still
+    btVector3 start = btVector3(0, 0, 0); // where it was placed
 
     Body() = default;
     Body(const Body&) = delete;
@@ -60,8 +61,11 @@ knResult knCreateBreakPeer(knBreakPeer** out, knPileMethod method, int solverIte
     peer->method = method;
     btGImpactCollisionAlgorithm::registerAlgorithm(&peer->dispatcher);
     peer->bullet.setGravity(btVector3(0, -9.81f, 0));
-    knTuneBullet(&peer->bullet);
-    peer->bullet.getSolverInfo().m_numIterations = solverIterations;
+    if (solverIterations > 0)
+    {
+        knTuneBullet(&peer->bullet);
+        peer->bullet.getSolverInfo().m_numIterations = solverIterations;
+    }
     peer->floor.setFriction(0.6f);
     peer->bullet.addRigidBody(&peer->floor);
     *out = peer;
@@ -153,6 +157,7 @@ static void Place(Body& made, const knBodyState& s)
         btQuaternion(s.transform.rotation.x, s.transform.rotation.y, s.transform.rotation.z,
                      s.transform.rotation.w),
         btVector3(s.transform.position.x, s.transform.position.y, s.transform.position.z));
+    made.start = t.getOrigin();
     made.body->setWorldTransform(t);
     made.body->setInterpolationWorldTransform(t);
     made.body->setLinearVelocity(btVector3(s.velocity.x, s.velocity.y, s.velocity.z));
@@ -239,6 +244,19 @@ double knBreakPeer_WorstSpeed(const knBreakPeer* peer)
     {
         double speed = (double)entry.second.body->getLinearVelocity().length();
         worst = speed > worst ? speed : worst;
+    }
+    return worst;
+}
+
+double knBreakPeer_WorstMiss(const knBreakPeer* peer, double fall)
+{
+    double worst = 0.0;
+    for (const auto& entry : peer->bodies)
+    {
+        btVector3 way = entry.second.body->getWorldTransform().getOrigin() - entry.second.start;
+        way.setY(way.y() + (btScalar)fall);
+        double miss = (double)way.length();
+        worst = miss > worst ? miss : worst;
     }
     return worst;
 }

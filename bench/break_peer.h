@@ -23,7 +23,7 @@ extern "C"
 #endif
 
     // kn_pileGimpact or kn_pileHull; what does not move is a static mesh in both. The floor is at
-    // 0. The solver is set as Knap's.
+    // 0. The solver is set as Knap's with so many iterations, or left as Bullet has it with 0.
     knResult knCreateBreakPeer(knBreakPeer** peer, knPileMethod method, int solverIterations);
     void knDestroyBreakPeer(knBreakPeer* peer);
 
@@ -37,6 +37,10 @@ extern "C"
 
     // m/s, of the fastest body.
     double knBreakPeer_WorstSpeed(const knBreakPeer* peer);
+
+    // m, of the body that is furthest from where it would be, had it fallen by this much alone
+    // since it was placed last.
+    double knBreakPeer_WorstMiss(const knBreakPeer* peer, double fall);
 
 #ifdef __cplusplus
 }

@@ -116,9 +116,10 @@ knResult knBreakRun_Add(knBreakRun* run, const knStageDef* def, knPileMethod met
 
 // ---- what jumps at a break
 
-#define POP_SITES 11
-#define POP_STEPS 10
-#define POP_DT    0.005f
+#define POP_SITES  11
+#define POP_STEPS  10
+#define POP_DT     0.005f
+#define POP_PIECES 64
 
 static knResult BuildPop(knStage* stage)
 {
@@ -151,19 +152,70 @@ static knResult SplitAll(knStage* stage, uint32_t* pieceCount)
     return result;
 }
 
-static double WorstSpeed(const knWorld* world)
+// What has fallen alone after the steps, as the engine counts it.
+static double Fall(void)
 {
-    double worst = 0.0;
+    return 9.81 * (double)POP_DT * (double)POP_DT * 0.5 * POP_STEPS * (POP_STEPS + 1);
+}
+
+// Places of all bodies, in order of their ids.
+static uint32_t ListPlaces(const knWorld* world, knVec3* places, uint32_t capacity)
+{
+    uint32_t count = 0;
+    for (knBodyId id = knWorld_NextBody(world, (knBodyId){0}); !knId_IsNull(id) && count < capacity;
+         id = knWorld_NextBody(world, id))
+    {
+        knBodyState state;
+        if (knWorld_BodyState(world, id, &state) == kn_success)
+        {
+            places[count++] = state.transform.position;
+        }
+    }
+    return count;
+}
+
+static void MeasureOurs(const knWorld* world, const knVec3* places, uint32_t count, knPop* pop)
+{
+    knVec3 now[POP_PIECES];
+    (void)ListPlaces(world, now, count);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        knVec3 way = knSub(now[i], places[i]);
+        way.y += (float)Fall();
+        pop->oursMiss = fmax(pop->oursMiss, (double)knLength(way));
+    }
     for (knBodyId id = knWorld_NextBody(world, (knBodyId){0}); !knId_IsNull(id);
          id = knWorld_NextBody(world, id))
     {
         knBodyState state;
         if (knWorld_BodyState(world, id, &state) == kn_success)
         {
-            worst = fmax(worst, (double)knLength(state.velocity));
+            pop->ours = fmax(pop->ours, (double)knLength(state.velocity));
         }
     }
-    return worst;
+}
+
+// The same pieces in the peer's world.
+static knResult MeasurePeer(const knStage* stage, knPileMethod method, int iterations, knPop* pop)
+{
+    knBreakPeer* peer = NULL;
+    double ignored;
+    knResult result = knCreateBreakPeer(&peer, method, iterations);
+    result = result == kn_success ? Follow(peer, stage, &ignored) : result;
+    for (int i = 0; result == kn_success && i < POP_STEPS; ++i)
+    {
+        result = knBreakPeer_Step(peer, POP_DT, &ignored);
+    }
+    if (result == kn_success && iterations > 0)
+    {
+        pop->peerMiss = knBreakPeer_WorstMiss(peer, Fall());
+    }
+    else if (result == kn_success)
+    {
+        pop->peer = knBreakPeer_WorstSpeed(peer);
+    }
+    knDestroyBreakPeer(peer);
+    return result;
 }
 
 knResult knMeasurePop(const char* model, const char* assetFolder, knPileMethod method, knPop* pop)
@@ -173,25 +225,27 @@ knResult knMeasurePop(const char* model, const char* assetFolder, knPileMethod m
     knStageDef def = {.scene = &scene, .assetFolder = assetFolder, .seed = 1};
     def.config = knScene_Config(&scene);
     knStage* stage = NULL;
-    knBreakPeer* peer = NULL;
+    *pop = (knPop){0};
     knResult result = knCreateStage(&stage, &def);
     result = result == kn_success ? SplitAll(stage, &pop->pieceCount) : result;
-    result = result == kn_success
-                 ? knCreateBreakPeer(&peer, method, def.config.world.solverIterations)
-                 : result;
-    double ignored;
-    result = result == kn_success ? Follow(peer, stage, &ignored) : result;
-    for (int i = 0; result == kn_success && i < POP_STEPS; ++i)
+    if (result == kn_success)
     {
-        result = knWorld_Step(stage->world, POP_DT);
-        result = result == kn_success ? knBreakPeer_Step(peer, POP_DT, &ignored) : result;
+        result = MeasurePeer(stage, method, 0, pop);
     }
     if (result == kn_success)
     {
-        pop->ours = WorstSpeed(stage->world);
-        pop->peer = knBreakPeer_WorstSpeed(peer);
+        result = MeasurePeer(stage, method, def.config.world.solverIterations, pop);
     }
-    knDestroyBreakPeer(peer);
+    knVec3 places[POP_PIECES];
+    uint32_t count = result == kn_success ? ListPlaces(stage->world, places, POP_PIECES) : 0;
+    for (int i = 0; result == kn_success && i < POP_STEPS; ++i)
+    {
+        result = knWorld_Step(stage->world, POP_DT);
+    }
+    if (result == kn_success)
+    {
+        MeasureOurs(stage->world, places, count, pop);
+    }
     knDestroyStage(stage);
     return result;
 }

@@ -29,11 +29,12 @@ typedef struct knBreakRun
 // Adds a run. `method` is kn_pileKnap for none beside ours.
 knResult knBreakRun_Add(knBreakRun* run, const knStageDef* def, knPileMethod method);
 
-// The stage of one object in free fall, broken by a pattern where it is.
+// The stage of one object in free fall, broken by a pattern where it is; 50 ms later.
 typedef struct knPop
 {
     uint32_t pieceCount;
-    double ours, peer; // m/s of the fastest piece 50 ms later
+    double ours, peer;         // m/s of the fastest piece; the peer's with Bullet's own solver
+    double oursMiss, peerMiss; // m that a piece is beside its fall; the peer's solver set as ours
 } knPop;
 
 knResult knMeasurePop(const char* model, const char* assetFolder, knPileMethod method, knPop* pop);
