@@ -75,7 +75,7 @@ static void StepsOfAnyLengthGiveTheSamePieces(void** state)
         fewest = fmin(fewest, pieces);
         many = fmax(many, pieces);
     }
-    assert_true(most <= 1.35 * least && many <= 1.5 * fewest);
+    assert_true(most <= 1.1 * least && many <= 1.4 * fewest);
 }
 
 // What comes out on the other side has broken the plate.
@@ -238,7 +238,7 @@ static void TheAnchoredWallStandsAroundItsHole(void** state)
     (void)state;
     TestModel wall = OpenWall();
     knWorld* world = MakeWorld(knMakeVec3(0.0f, -9.81f, 0.0f), 24);
-    knBodyId floor = AddFloor(world, 0.6f);
+    (void)AddFloor(world, 0.6f);
     knBodyDef def = knDefaultBodyDef();
     def.kind = kn_bodyStatic;
     (void)AddObjectDef(world, &wall, &def);
@@ -248,10 +248,15 @@ static void TheAnchoredWallStandsAroundItsHole(void** state)
     uint32_t low = CountKinds(world, 0.1f, &held);
     print_message("the wall: %u pieces, %u held, %u on the floor\n", pieces, held, low);
     assert_true(pieces >= 4 && held >= 1 && held < pieces);
-    // what is held still reaches up beside the hole
+    // where the ball went nothing is left standing
     knRayHit hit;
     bool isHit;
-    knVec3 from = {-0.35f, 0.2f, 1.0f}, to = {-0.35f, 0.2f, -1.0f};
+    knVec3 from = {0.0f, 0.32f, 1.0f}, to = {0.0f, 0.32f, -1.0f};
+    assert_int_equal(knWorld_CastRay(world, from, to, -1, &hit, &isHit), kn_success);
+    assert_true(!isHit || StateOf(world, hit.body).mass > 0.0f);
+    // what is held still reaches up beside the hole
+    from = knMakeVec3(-0.35f, 0.2f, 1.0f);
+    to = knMakeVec3(-0.35f, 0.2f, -1.0f);
     assert_int_equal(knWorld_CastRay(world, from, to, -1, &hit, &isHit), kn_success);
     assert_true(isHit && StateOf(world, hit.body).mass == 0.0f);
     knBodyId standing = hit.body;
@@ -276,8 +281,10 @@ static void TheAnchoredWallStandsAroundItsHole(void** state)
     assert_int_equal(knWorld_DestroyBody(world, foot), kn_success);
     Steps(world, KN_TEST_SLOW ? 30 : 150, 0.01f);
     knBodyId heir = knWorld_Heir(world, loose);
-    assert_true(knId_IsNull(heir) || StateOf(world, heir).transform.position.y < height - 0.02f);
-    (void)floor;
+    assert_false(knId_IsNull(heir));
+    print_message("without its foot it falls by %.0f mm\n",
+                  1e3 * (double)(height - StateOf(world, heir).transform.position.y));
+    assert_true(StateOf(world, heir).transform.position.y < height - 0.02f);
     knDestroyWorld(world);
     CloseModel(&wall);
 }
