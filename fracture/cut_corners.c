@@ -97,35 +97,33 @@ static knCornerAttribute AttributeAt(const knSurfaceMesh* surface, uint32_t tria
     return sum;
 }
 
-void knCut_MakeWholeCorners(const Build* build, uint32_t tet, int face, uint32_t triangle,
-                            knCornerAttribute corners[3])
+static knVec3 NormalOf(const knVec3 p[3])
 {
-    const knTetMesh* mesh = build->cutMesh->mesh;
-    const knSurfaceMesh* surface = build->cutMesh->surface;
-    bool hasAttributes = triangle != KN_NONE && surface && surface->attributes;
-    uint32_t nodes[3];
-    knVec3 p[3];
-    for (int i = 0; i < 3; ++i)
-    {
-        nodes[i] = mesh->tets[tet].v[knTetFaceCorners[face][i]];
-        p[i] = mesh->nodes[nodes[i]];
-    }
     knDVec3 a = knToDouble(p[0]);
     knDVec3 area = knDCross(knDSub(knToDouble(p[1]), a), knDSub(knToDouble(p[2]), a));
     double length = knDLength(area);
-    knVec3 normal = length > 0.0 ? knToFloat(knDScale(1.0 / length, area)) : (knVec3){0};
+    return length > 0.0 ? knToFloat(knDScale(1.0 / length, area)) : (knVec3){0};
+}
+
+void knCut_MakeWholeCorners(const Build* build, const uint32_t nodes[3], uint32_t triangle,
+                            knCornerAttribute corners[3])
+{
+    const knSurfaceMesh* surface = build->cutMesh->surface;
+    const knVec3* places = build->cutMesh->mesh->nodes;
+    knVec3 p[3] = {places[nodes[0]], places[nodes[1]], places[nodes[2]]};
     for (int i = 0; i < 3; ++i)
     {
-        corners[i].normal = normal;
-        if (!hasAttributes)
+        if (surface && surface->attributes)
         {
-            PlanarCoordinates(normal, p[i], build->options.textureScale, &corners[i]);
-            continue;
+            corners[i] = AttributeAt(surface, triangle, nodes[i]);
+            bool hasNormal = knLength(corners[i].normal) > FLT_MIN;
+            corners[i].normal = hasNormal ? corners[i].normal : NormalOf(p);
         }
-        knCornerAttribute own = AttributeAt(surface, triangle, nodes[i]);
-        bool hasNormal = knLengthSquared(knNormalize(own.normal)) > 0.0f;
-        own.normal = hasNormal ? own.normal : normal;
-        corners[i] = own;
+        else
+        {
+            corners[i].normal = NormalOf(p);
+            PlanarCoordinates(corners[i].normal, p[i], build->options.textureScale, &corners[i]);
+        }
     }
 }
 

@@ -10,12 +10,14 @@ static knResult AllocateCutMesh(knCutMesh* c, const knTetMesh* mesh)
     c->nodeTets = knAllocate(a, 4 * (size_t)mesh->tetCount, sizeof(uint32_t));
     c->tetTriangleStarts = knAllocate(a, (size_t)mesh->tetCount + 1, sizeof(uint32_t));
     c->tetTriangles = knAllocate(a, mesh->boundaryFaceCount, sizeof(uint32_t));
+    c->nodeFaceStarts = knAllocate(a, (size_t)mesh->nodeCount + 1, sizeof(uint32_t));
+    c->nodeFaces = knAllocate(a, mesh->boundaryFaceCount, sizeof(uint32_t));
     c->nodeEdgeRuns = knAllocate(a, (size_t)mesh->nodeCount + 1, sizeof(uint32_t));
     c->tetMoments = knAllocate(a, mesh->tetCount, sizeof(knMoments));
     c->nodeMoments = knAllocate(a, mesh->nodeCount, sizeof(knMoments));
     bool ok = c->nodeEdgeRuns && c->tetMoments && c->nodeMoments && c->nodeTetStarts &&
-              c->nodeTets && c->tetTriangleStarts &&
-              (c->tetTriangles || mesh->boundaryFaceCount == 0);
+              c->nodeTets && c->tetTriangleStarts && c->nodeFaceStarts &&
+              ((c->tetTriangles && c->nodeFaces) || mesh->boundaryFaceCount == 0);
     return ok ? kn_success : kn_errorMemory;
 }
 
@@ -67,6 +69,35 @@ static void ListTetTriangles(knCutMesh* c)
         c->tetTriangles[starts[mesh->boundaryFaces[i] / 4]++] = i;
     }
     ShiftStarts(starts, mesh->tetCount);
+}
+
+// Per node by tetrahedron and face.
+static void ListNodeFaces(knCutMesh* c)
+{
+    const knTetMesh* mesh = c->mesh;
+    uint32_t* starts = c->nodeFaceStarts;
+    memset(starts, 0, ((size_t)mesh->nodeCount + 1) * sizeof(uint32_t));
+    for (uint32_t i = 0; i < mesh->boundaryFaceCount; ++i)
+    {
+        starts[mesh->tets[mesh->boundaryFaces[i] / 4].v[0] + 1] += 1;
+    }
+    SumCounts(starts, mesh->nodeCount);
+    for (uint32_t t = 0; t < mesh->tetCount; ++t)
+    {
+        uint32_t first = c->tetTriangleStarts[t], end = c->tetTriangleStarts[t + 1];
+        for (uint32_t face = 4 * t; first < end && face < 4 * t + 4; ++face)
+        {
+            for (uint32_t k = first; k < end; ++k)
+            {
+                uint32_t triangle = c->tetTriangles[k];
+                if (mesh->boundaryFaces[triangle] == face)
+                {
+                    c->nodeFaces[starts[mesh->tets[t].v[0]]++] = triangle;
+                }
+            }
+        }
+    }
+    ShiftStarts(starts, mesh->nodeCount);
 }
 
 // Edges are sorted by their lower ends.
@@ -150,6 +181,7 @@ knResult knCreateCutMesh(knCutMesh* cutMesh, const knTetMesh* mesh, const knSurf
     }
     ListNodeTets(&created);
     ListTetTriangles(&created);
+    ListNodeFaces(&created);
     ListEdgeRuns(&created);
     MeasureTets(&created);
     *cutMesh = created;
@@ -168,6 +200,8 @@ void knDestroyCutMesh(knCutMesh* cutMesh)
     knRelease(a, cutMesh->nodeTets, 4 * (size_t)mesh->tetCount, sizeof(uint32_t));
     knRelease(a, cutMesh->tetTriangleStarts, (size_t)mesh->tetCount + 1, sizeof(uint32_t));
     knRelease(a, cutMesh->tetTriangles, mesh->boundaryFaceCount, sizeof(uint32_t));
+    knRelease(a, cutMesh->nodeFaceStarts, (size_t)mesh->nodeCount + 1, sizeof(uint32_t));
+    knRelease(a, cutMesh->nodeFaces, mesh->boundaryFaceCount, sizeof(uint32_t));
     knRelease(a, cutMesh->nodeEdgeRuns, (size_t)mesh->nodeCount + 1, sizeof(uint32_t));
     knRelease(a, cutMesh->nodeMoments, mesh->nodeCount, sizeof(knMoments));
     knRelease(a, cutMesh->tetMoments, mesh->tetCount, sizeof(knMoments));

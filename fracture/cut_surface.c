@@ -3,30 +3,20 @@
 
 #include <string.h>
 
-// A whole face of a whole tetrahedron comes without a region: most of a surface is such.
+// A whole face of a whole tetrahedron comes without a region, and most of a surface is such: `face`
+// is then the triangle.
 typedef void PolygonFcn(Build* build, uint32_t tet, const knTetRegion* region, int face);
 
-static uint32_t TriangleOfFace(const knCutMesh* c, uint32_t tet, int face)
+static uint32_t TriangleOfFace(const knCutMesh* c, uint32_t tet, uint32_t face)
 {
     for (uint32_t k = c->tetTriangleStarts[tet]; k < c->tetTriangleStarts[tet + 1]; ++k)
     {
-        if (c->mesh->boundaryFaces[c->tetTriangles[k]] % 4 == (uint32_t)face)
+        if (c->mesh->boundaryFaces[c->tetTriangles[k]] % 4 == face)
         {
             return c->tetTriangles[k];
         }
     }
     return KN_NONE;
-}
-
-static void VisitWhole(Build* build, uint32_t tet, PolygonFcn* visit)
-{
-    for (int f = 0; f < 4; ++f)
-    {
-        if (build->cutMesh->mesh->neighbors[tet].t[f] == KN_NONE)
-        {
-            visit(build, tet, NULL, f);
-        }
-    }
 }
 
 static void VisitCut(Build* build, uint32_t tet, uint8_t mask, PolygonFcn* visit)
@@ -44,37 +34,67 @@ static void VisitCut(Build* build, uint32_t tet, uint8_t mask, PolygonFcn* visit
     }
 }
 
+// Whole faces of the tetrahedra whose first corner a node is and that nothing cuts.
+static void VisitWhole(Build* build, uint32_t node, PolygonFcn* visit)
+{
+    const knCutMesh* c = build->cutMesh;
+    for (uint32_t k = c->nodeFaceStarts[node]; k < c->nodeFaceStarts[node + 1]; ++k)
+    {
+        uint32_t triangle = c->nodeFaces[k], tet = c->mesh->boundaryFaces[triangle] / 4;
+        visit(build, tet, NULL, (int)triangle);
+    }
+}
+
+// The same for one tetrahedron.
+static void VisitWholeTet(Build* build, uint32_t tet, PolygonFcn* visit)
+{
+    for (uint32_t f = 0; f < 4; ++f)
+    {
+        if (build->cutMesh->mesh->neighbors[tet].t[f] == KN_NONE)
+        {
+            visit(build, tet, NULL, (int)TriangleOfFace(build->cutMesh, tet, f));
+        }
+    }
+}
+
+static void VisitStar(Build* build, uint32_t node, PolygonFcn* visit)
+{
+    const knCutMesh* c = build->cutMesh;
+    for (uint32_t k = c->nodeTetStarts[node]; k < c->nodeTetStarts[node + 1]; ++k)
+    {
+        uint32_t tet = c->nodeTets[k];
+        if (build->store->tetCuts[tet] == KN_NONE)
+        {
+            if (c->mesh->tets[tet].v[0] == node)
+            {
+                VisitWholeTet(build, tet, visit);
+            }
+            continue;
+        }
+        uint8_t mask = knCutStore_Mask(build->store, c->mesh, tet, build->fragment);
+        int lowest = mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
+        if (c->mesh->tets[tet].v[lowest] == node)
+        {
+            VisitCut(build, tet, mask, visit);
+        }
+    }
+}
+
 // Every polygon of the piece's surface: parts of the boundary, and crack faces. Only a tetrahedron
 // with a boundary face or a cut has any. Each is visited from its first corner in the piece.
 static void VisitPolygons(Build* build, PolygonFcn* visit)
 {
-    const knCutMesh* c = build->cutMesh;
     const knFragment* fragment = &build->set->fragments[build->fragment];
     for (uint32_t i = 0; i < fragment->nodeCount; ++i)
     {
         uint32_t node = build->nodes[i];
-        for (uint32_t k = c->nodeTetStarts[node]; k < c->nodeTetStarts[node + 1]; ++k)
+        if (build->set->cutCounts[node] == 0)
         {
-            uint32_t tet = c->nodeTets[k];
-            bool isCut = build->store->tetCuts[tet] != KN_NONE;
-            if (!isCut && c->tetTriangleStarts[tet] == c->tetTriangleStarts[tet + 1])
-            {
-                continue;
-            }
-            if (!isCut && c->mesh->tets[tet].v[0] == node)
-            {
-                VisitWhole(build, tet, visit);
-            }
-            if (!isCut)
-            {
-                continue;
-            }
-            uint8_t mask = knCutStore_Mask(build->store, c->mesh, tet, build->fragment);
-            int lowest = mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
-            if (c->mesh->tets[tet].v[lowest] == node)
-            {
-                VisitCut(build, tet, mask, visit);
-            }
+            VisitWhole(build, node, visit);
+        }
+        else
+        {
+            VisitStar(build, node, visit);
         }
     }
 }
@@ -134,23 +154,25 @@ static uint32_t FindVertex(Build* build, uint32_t tet, const knRegionVertex* v)
     return build->table[place];
 }
 
-static void EmitWhole(Build* build, uint32_t tet, int face)
+static void EmitWhole(Build* build, uint32_t tet, uint32_t triangle)
 {
-    uint32_t t = build->triangleCount++, triangle = TriangleOfFace(build->cutMesh, tet, face);
+    const knTetMesh* mesh = build->cutMesh->mesh;
+    uint32_t t = build->triangleCount++, face = mesh->boundaryFaces[triangle] % 4;
     build->sources[t] = (knPieceTriangle){.tet = tet, .triangle = triangle};
-    knCut_MakeWholeCorners(build, tet, face, triangle, &build->corners[3 * (size_t)t]);
+    uint32_t nodes[3];
     for (int k = 0; k < 3; ++k)
     {
-        uint32_t node = build->cutMesh->mesh->tets[tet].v[knTetFaceCorners[face][k]];
-        build->triangles[t].v[k] = FindNode(build, node);
+        nodes[k] = mesh->tets[tet].v[knTetFaceCorners[face][k]];
+        build->triangles[t].v[k] = FindNode(build, nodes[k]);
     }
+    knCut_MakeWholeCorners(build, nodes, triangle, &build->corners[3 * (size_t)t]);
 }
 
 static void EmitPolygon(Build* build, uint32_t tet, const knTetRegion* region, int face)
 {
     if (!region)
     {
-        EmitWhole(build, tet, face);
+        EmitWhole(build, tet, (uint32_t)face);
         return;
     }
     const knRegionFace* f = &region->faces[face];

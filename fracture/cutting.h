@@ -22,6 +22,8 @@ typedef struct knCutMesh
     uint32_t* nodeTets;           // ascending per node
     uint32_t* tetTriangleStarts;  // tetCount + 1
     uint32_t* tetTriangles;       // triangles of the surface, by tetrahedron and face
+    uint32_t* nodeFaceStarts;     // nodeCount + 1
+    uint32_t* nodeFaces;          // the same triangles by their tetrahedron's first corner
     uint32_t* nodeEdgeRuns;       // nodeCount + 1: edges whose lower end a node is, a run
     knMoments* tetMoments;        // of each whole tetrahedron, about `origin`
     knMoments* nodeMoments;       // of the tetrahedra whose first corner a node is

@@ -41,7 +41,7 @@ typedef struct Polygon
 // Normals and texture coordinates, one per corner of the polygon: cut_corners.c
 void knCut_MakeCorners(const Build* build, const Polygon* polygon, knCornerAttribute* corners);
 
-// The same for a whole face of a whole tetrahedron; `triangle` as in Polygon.
-void knCut_MakeWholeCorners(const Build* build, uint32_t tet, int face, uint32_t triangle,
+// The same for a whole triangle of the surface and its nodes.
+void knCut_MakeWholeCorners(const Build* build, const uint32_t nodes[3], uint32_t triangle,
                             knCornerAttribute corners[3]);
 knResult knCut_SmoothCracks(Build* build);
