@@ -167,6 +167,7 @@ typedef struct Row
     Corners8 corners;
     LaneMask aShared[3]; // lanes of b that name the corner of a
     LaneMask bShared[3]; // lanes of b whose corner a names
+    uint32_t adjacent;   // lanes of b that name any
 } Row;
 
 static inline void FillRow(Row* row)
@@ -192,6 +193,7 @@ static inline void FillRow(Row* row)
     {
         row->bShared[k] = Or8(Or8(same[0][k], same[1][k]), same[2][k]);
     }
+    row->adjacent = Bits8(Or8(Or8(row->aShared[0], row->aShared[1]), row->aShared[2]));
 }
 
 static inline uint32_t FilterRow(const Row* row, uint32_t lanes, const Triangles8* b,
@@ -214,14 +216,13 @@ static inline uint32_t FilterRow(const Row* row, uint32_t lanes, const Triangles
 static inline void MeetRow(const Row* row, uint32_t lanes, const Triangles8* b,
                            const Planes8* planes, knPairSink* sink)
 {
-    uint32_t adjacent = Bits8(Or8(Or8(row->aShared[0], row->aShared[1]), row->aShared[2]));
-    lanes &= sink->skipAdjacent ? ~adjacent : lanes;
+    lanes &= sink->skipAdjacent ? ~row->adjacent : lanes;
     sink->funnel.boxPairs += (uint64_t)__builtin_popcount(lanes);
     uint32_t left = lanes ? FilterRow(row, lanes, b, planes, sink) : 0;
     for (; left; left &= left - 1)
     {
         int lane = __builtin_ctz(left);
-        MeetLeft(row->a, row->lane, row->b, lane, adjacent >> lane & 1u, sink);
+        MeetLeft(row->a, row->lane, row->b, lane, row->adjacent >> lane & 1u, sink);
     }
 }
 
