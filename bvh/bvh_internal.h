@@ -489,6 +489,7 @@ struct knBvhQuery
     knBvhPair* pairs;
     size_t pairCapacity;
     size_t pairCount;
+    size_t mostKeys; // of all runs
     knBvhFunnel funnel;
     const knBvhScene* scene; // while it runs
     knBvhQueryDef def;

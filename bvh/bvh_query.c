@@ -304,7 +304,8 @@ static knResult RunFrom(knBvhQuery* q, knNodePair first)
     // one answer of "any", whatever the number of workers
     const knTaskHooks* hooks = q->def.tasks && !q->def.anyOnly ? q->def.tasks : &serial;
     int workers = hooks->workerCount;
-    size_t keyCount = FIRST_KEYS;
+    // which worker finds what is a matter of luck: each has room for as many as there ever were
+    size_t keyCount = q->mostKeys > FIRST_KEYS ? q->mostKeys : FIRST_KEYS;
     for (bool fits = false; !fits;)
     {
         knResult result = ReserveSinks(q, workers, keyCount);
@@ -317,6 +318,7 @@ static knResult RunFrom(knBvhQuery* q, knNodePair first)
         SplitTasks(q);
         knParallelFor(hooks, (int)q->taskCount, 1, RunTasks, q);
         keyCount = CountKeys(q, workers, &fits);
+        q->mostKeys = keyCount > q->mostKeys ? keyCount : q->mostKeys;
     }
     return knFinishPairs(q, workers, keyCount);
 }

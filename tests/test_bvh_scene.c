@@ -633,7 +633,7 @@ static void WorkersChangeNothing(void** state)
 static void SteadyStepsDoNotAllocate(void** state)
 {
     (void)state;
-    Surface s = MakeSheet(40, 0.7f, 6);
+    Surface s = MakeSheet(60, 0.9f, 6);
     knMemoryTracker tracker;
     knAllocator allocator = knTrackingAllocator(&tracker, NULL);
     knBvhScene* scene = NULL;
@@ -649,9 +649,11 @@ static void SteadyStepsDoNotAllocate(void** state)
         size_t calls = 0;
         for (int step = 0; step < 5; ++step)
         {
+            knTaskHooks hooks = knTaskPool_Hooks(shared.pool);
             knBvhQueryDef queryDef = knDefaultBvhQueryDef();
+            queryDef.tasks = &hooks;
             knBvhScene_MoveVertices(scene, 0, s.positionCount, s.positions);
-            assert_int_equal(knBvhScene_Commit(scene, NULL), kn_success);
+            assert_int_equal(knBvhScene_Commit(scene, &hooks), kn_success);
             assert_int_equal(knBvhQuery_Run(query, scene, &queryDef), kn_success);
             if (step >= 2)
             {
@@ -663,6 +665,27 @@ static void SteadyStepsDoNotAllocate(void** state)
         knDestroyBvhQuery(query);
         assert_int_equal(tracker.bytes, 0);
     }
+    FreeSurface(&s);
+}
+
+// Eighty bytes a triangle with all that a scene holds, and it says how many.
+static void TrianglesTakeFewBytes(void** state)
+{
+    (void)state;
+    Surface s = MakeSheet(150, 0.3f, 7);
+    knMemoryTracker tracker;
+    knAllocator allocator = knTrackingAllocator(&tracker, NULL);
+    knBvhSceneDef def = knDefaultBvhSceneDef();
+    knBvhSceneInfo info;
+    knBvhScene* scene = NULL;
+    assert_int_equal(knCreateBvhScene(&scene, &def, &allocator), kn_success);
+    knBvhScene_AddVertices(scene, s.positions, s.positionCount, NULL);
+    knBvhScene_AddBody(scene, s.triangles, s.triangleCount, NULL, NULL);
+    assert_int_equal(knBvhScene_Commit(scene, NULL), kn_success);
+    knBvhScene_Info(scene, &info);
+    assert_int_equal(info.bytes, tracker.bytes);
+    assert_true(info.bytes <= 80 * (size_t)s.triangleCount);
+    knDestroyBvhScene(scene);
     FreeSurface(&s);
 }
 
@@ -740,6 +763,7 @@ int main(void)
         cmocka_unit_test(PartsOfTheAnswerAddUp),
         cmocka_unit_test(WorkersChangeNothing),
         cmocka_unit_test(SteadyStepsDoNotAllocate),
+        cmocka_unit_test(TrianglesTakeFewBytes),
         cmocka_unit_test(NoMemoryIsAnError),
         cmocka_unit_test(WrongArgumentsAreErrors),
     };
