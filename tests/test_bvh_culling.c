@@ -10,7 +10,11 @@
 #define TEAR         10 // column of squares that tears
 #define VERTEX_COUNT ((SIDE + 1) * (SIDE + 1))
 #define FACE_COUNT   (2 * SIDE * SIDE)
-#define STEPS        240
+#if defined(__SANITIZE_ADDRESS__)
+#define STEPS 80
+#else
+#define STEPS 240
+#endif
 
 typedef struct Sheet
 {
@@ -187,12 +191,12 @@ static void ChangedSheetsLoseNoPair(void** state)
     {
         RunSheet(s, way, 0);
         assert_int_equal(s->missed, 0);
-        assert_true(s->found > 400);
-        assert_true(s->culled > 500);
+        assert_true(s->found > STEPS);
+        assert_true(s->culled > 2 * STEPS);
 
         // and what is asked for can be seen: by normals alone pairs are lost
         RunSheet(s, way, kn_sabotageContour);
-        assert_true(s->missed > 200);
+        assert_true(s->missed > STEPS / 2);
     }
     free(s);
 }
