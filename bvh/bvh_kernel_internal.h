@@ -71,7 +71,7 @@ static inline Lanes Dot8(const Lanes a[3], const Lanes b[3])
 // Lanes in which the corners q are certainly on one side of the plane of the triangle `of`, those
 // in `shared` left out.
 static inline uint32_t FindParted(const Planes8* plane, const Corners8* of, const Corners8* q,
-                                  const LaneMask shared[3], const knPairSink* sink)
+                                  const LaneMask* shared, const knPairSink* sink)
 {
     const Lanes* origin = of->v[0];
     Lanes low = Set8(INFINITY), high = Set8(-INFINITY), far[3];
