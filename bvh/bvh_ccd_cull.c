@@ -190,7 +190,7 @@ static void FindContours(knCcdStep* s)
 {
     knCcdCancelling* c = s->cancelling;
     memset(c, 0, sizeof *c);
-    uint32_t left = s->def.culling == kn_ccdCullExact ? s->nodeCount / 16 + 4096 : KN_NONE;
+    uint32_t left = s->def.culling == kn_ccdCullExact ? s->nodeCount / 16 + 512 : KN_NONE;
     while (s->staleUntil > 0 && left > 0)
     {
         // what is found anew is put behind the rest: when there is no room, all is found anew

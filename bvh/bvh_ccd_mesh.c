@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Zlib
 #include "bvh/bvh_ccd_internal.h"
 
+#include <stdlib.h>
+
 // The connectivity of a step: edges by number, and triangles around vertices. It is kept as long as
 // the triangles stay the same.
 
@@ -8,56 +10,70 @@
     knGrow(&(step)->allocator, (void**)&(step)->array, &(step)->capacity, (count) + 1,             \
            sizeof *(step)->array)
 
-typedef struct HalfEdgeSort
+// A half-edge among those of its higher vertex.
+typedef struct HalfEdgeItem
 {
-    uint32_t* starts;    // per vertex
-    uint32_t *from, *to; // half-edges, 3 triangle + corner
-    const knTriangle* triangles;
-    size_t count;
-    uint32_t vertexCount;
-} HalfEdgeSort;
+    uint32_t low, halfEdge; // 3 triangle + corner
+} HalfEdgeItem;
 
-static uint32_t End(const knTriangle* triangles, uint32_t halfEdge, bool isHigh)
+static int CompareItems(const void* a, const void* b)
 {
-    const uint32_t* v = triangles[halfEdge / 3].v;
-    uint32_t a = v[halfEdge % 3], b = v[(halfEdge % 3 + 1) % 3];
-    return (a > b) == isHigh ? a : b;
+    const HalfEdgeItem *x = a, *y = b;
+    return x->low != y->low ? (x->low > y->low ? 1 : -1)
+                            : (x->halfEdge > y->halfEdge) - (x->halfEdge < y->halfEdge);
 }
 
-// A stable pass of counting over the lower or higher ends.
-static void SortByEnd(HalfEdgeSort* s, bool isHigh)
+// There are few at most vertices.
+static void SortItems(HalfEdgeItem* items, uint32_t count)
 {
-    memset(s->starts, 0, (s->vertexCount + (size_t)1) * sizeof *s->starts);
-    for (size_t i = 0; i < s->count; ++i)
+    if (count > 32)
     {
-        s->starts[End(s->triangles, s->from[i], isHigh) + 1] += 1;
+        qsort(items, count, sizeof *items, CompareItems);
+        return;
     }
-    for (uint32_t v = 0; v < s->vertexCount; ++v)
+    for (uint32_t i = 1; i < count; ++i)
     {
-        s->starts[v + 1] += s->starts[v];
-    }
-    for (size_t i = 0; i < s->count; ++i)
-    {
-        s->to[s->starts[End(s->triangles, s->from[i], isHigh)]++] = s->from[i];
-    }
-    uint32_t* t = s->from;
-    s->from = s->to;
-    s->to = t;
-}
-
-static void NumberEdges(knCcdStep* s, const HalfEdgeSort* sorted)
-{
-    s->edgeCount = 0;
-    for (size_t i = 0; i < sorted->count; ++i)
-    {
-        uint32_t h = sorted->from[i];
-        knEdge e = {{End(s->triangles, h, false), End(s->triangles, h, true)}};
-        const knEdge* last = s->edgeCount > 0 ? &s->edges[s->edgeCount - 1] : NULL;
-        if (!last || last->v[0] != e.v[0] || last->v[1] != e.v[1])
+        HalfEdgeItem item = items[i];
+        uint32_t k = i;
+        for (; k > 0 && items[k - 1].low > item.low; --k)
         {
-            s->edges[s->edgeCount++] = e;
+            items[k] = items[k - 1];
         }
-        s->triangleEdges[h] = s->edgeCount - 1;
+        items[k] = item;
+    }
+}
+
+// Puts half-edges to their higher vertices; starts[v + 1] is where those of v end, then.
+static void PutHalfEdges(knCcdStep* s, HalfEdgeItem* items, uint32_t* starts)
+{
+    memset(starts, 0, (s->vertexCount + (size_t)2) * sizeof *starts);
+    for (int pass = 0; pass < 2; ++pass)
+    {
+        for (uint32_t t = 0; t < s->triangleCount; ++t)
+        {
+            const uint32_t* v = s->triangles[t].v;
+            for (uint32_t k = 0; k < 3; ++k)
+            {
+                uint32_t a = v[k], b = v[k < 2 ? k + 1 : 0];
+                uint32_t low = a < b ? a : b, high = a < b ? b : a;
+                if (pass == 0)
+                {
+                    starts[high + 2] += low != high;
+                }
+                else if (low != high)
+                {
+                    items[starts[high + 1]++] = (HalfEdgeItem){low, 3 * t + k};
+                }
+                else
+                {
+                    s->triangleEdges[3 * (size_t)t + k] = KN_NONE;
+                }
+            }
+        }
+        for (uint32_t v = 0; v < s->vertexCount && pass == 0; ++v)
+        {
+            starts[v + 2] += starts[v + 1];
+        }
     }
 }
 
@@ -73,23 +89,22 @@ static knResult FindEdges(knCcdStep* s)
     {
         return result;
     }
-    HalfEdgeSort sort = {.starts = s->scratch + 2 * most,
-                         .from = s->scratch,
-                         .to = s->scratch + most,
-                         .triangles = s->triangles,
-                         .vertexCount = s->vertexCount};
-    for (uint32_t h = 0; h < most; ++h)
+    HalfEdgeItem* items = (HalfEdgeItem*)(void*)s->scratch;
+    uint32_t* starts = s->scratch + 2 * most;
+    PutHalfEdges(s, items, starts);
+    s->edgeCount = 0;
+    for (uint32_t v = 0; v < s->vertexCount; ++v)
     {
-        const uint32_t* v = s->triangles[h / 3].v;
-        s->triangleEdges[h] = KN_NONE;
-        if (v[h % 3] != v[(h % 3 + 1) % 3])
+        SortItems(items + starts[v], starts[v + 1] - starts[v]);
+        for (uint32_t i = starts[v]; i < starts[v + 1]; ++i)
         {
-            sort.from[sort.count++] = h;
+            if (i == starts[v] || items[i].low != items[i - 1].low)
+            {
+                s->edges[s->edgeCount++] = (knEdge){{items[i].low, v}};
+            }
+            s->triangleEdges[items[i].halfEdge] = s->edgeCount - 1;
         }
     }
-    SortByEnd(&sort, false);
-    SortByEnd(&sort, true);
-    NumberEdges(s, &sort);
     return kn_success;
 }
 
