@@ -5,6 +5,9 @@
 
 #include "demos/stage.h"
 
+// Rest, as promised at the end of a scene: nothing is faster, and no point deeper than epsilon.
+#define KN_REST_SPEED 0.02f // m/s, of a centre or a rim
+
 typedef struct knJudge
 {
     double available;   // J: of everything that was there at first

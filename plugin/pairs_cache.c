@@ -83,23 +83,44 @@ typedef struct Frame
     knVec3 position;
 } Frame;
 
-static void Refresh(const knPairJob* job, const Frame frames[2], const knKeptTouch* kept,
-                    uint32_t* count)
+#define BREAKING 0.05f // of the smaller radius: no touch outlasts more
+
+// A touch lasts until the two are as far apart as they may come together again in a step: else what
+// is lifted off its support a little falls freely for a step, and at 30 ms through 9 mm.
+static float BreakingDistance(const knPairInput* input)
+{
+    float radius = FLT_MAX;
+    for (int i = 0; i < 2; ++i)
+    {
+        radius = input->sides[i].kind == kn_sidePiece ? fminf(radius, input->sides[i].mesh->radius)
+                                                      : radius;
+    }
+    float moves = knLength(input->sides[0].motion.move) + knLength(input->sides[1].motion.move);
+    return fminf(BREAKING * radius, moves);
+}
+
+static void FindFrames(const knPairInput* input, Frame frames[2])
+{
+    for (int i = 0; i < 2; ++i)
+    {
+        const knTransform* t = &input->sides[i].motion.start;
+        frames[i] = (Frame){knMat3FromQuat(t->rotation), t->position};
+    }
+}
+
+// As it is now.
+static knTouch Refreshed(const Frame frames[2], const knKeptTouch* kept)
 {
     const Frame *own = &frames[kept->side], *other = &frames[1 - kept->side];
     knVec3 p = knAdd(knMulMV(own->rotation, kept->point), own->position);
     knVec3 q = knMulMV(knTranspose(other->rotation), knSub(p, other->position));
     knVec3 n = knMulMV(other->rotation, kept->normal);
     float distance = knDot(kept->normal, q) - kept->offset;
-    if (distance > job->cache->margin)
-    {
-        return;
-    }
-    knTouch* touch = &job->touches[(*count)++];
-    *touch = (knTouch){
+    knTouch touch = {
         .normal = kept->side == 0 ? n : knNeg(n), .distance = distance, .feature = kept->feature};
-    touch->points[kept->side] = p;
-    touch->points[1 - kept->side] = knAddScaled(p, -distance, n);
+    touch.points[kept->side] = p;
+    touch.points[1 - kept->side] = knAddScaled(p, -distance, n);
+    return touch;
 }
 
 bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
@@ -115,17 +136,20 @@ bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
         return false;
     }
     *count = 0;
+    float breaking = fmaxf(cache->margin, BreakingDistance(job->input));
+    Frame frames[2];
     if (cache->count > 0)
     {
-        Frame frames[2];
-        for (int i = 0; i < 2; ++i)
+        FindFrames(job->input, frames);
+    }
+    for (uint32_t i = 0; i < cache->count; ++i)
+    {
+        knKeptTouch* kept = &job->kept[i];
+        knTouch touch = Refreshed(frames, kept);
+        kept->touched = touch.distance <= (kept->touched ? breaking : cache->margin);
+        if (kept->touched)
         {
-            const knTransform* t = &job->input->sides[i].motion.start;
-            frames[i] = (Frame){knMat3FromQuat(t->rotation), t->position};
-        }
-        for (uint32_t i = 0; i < cache->count; ++i)
-        {
-            Refresh(job, frames, &job->kept[i], count);
+            job->touches[(*count)++] = touch;
         }
     }
     return true;
@@ -169,6 +193,7 @@ static void KeepTouch(const knPairJob* job, const knPairContact* c, int first, k
     const knTransform* own = &job->input->sides[side].motion.start;
     const knTransform* other = &job->input->sides[1 - side].motion.start;
     kept->side = (uint8_t)side;
+    kept->touched = c->contact.distance <= job->cache->margin;
     kept->feature = c->contact.feature;
     kept->point = knInvTransformPoint(*own, c->contact.point);
     kept->normal = knInvRotate(other->rotation, c->contact.normal);
@@ -193,6 +218,7 @@ void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts,
                       const knPairResult* result)
 {
     job->cache->slack = 0.0f;
+    job->cache->count = 0;
     if (!CanKeep(job))
     {
         return;
@@ -203,7 +229,7 @@ void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts,
     Begin(job, result->reach < 0.0f ? result->reach + deepest : result->reach - margin, margin);
     job->cache->room = margin + job->state->room * result->radius;
     int first = knPairInput_PieceSide(job->input);
-    for (uint32_t i = 0; i < result->count && job->cache->slack > 0.0f; ++i)
+    for (uint32_t i = 0; i < result->count; ++i)
     {
         KeepTouch(job, &contacts[i], first, &job->kept[job->cache->count++]);
     }
@@ -212,9 +238,64 @@ void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts,
 void knPairCache_KeepApart(const knPairJob* job, const knPart* part)
 {
     job->cache->slack = 0.0f;
+    job->cache->count = 0;
     job->cache->axis = part->axis;
     if (CanKeep(job))
     {
         Begin(job, part->room - part->margin, part->margin);
+    }
+}
+
+static bool HasFeature(const knTouch* touches, uint32_t count, uint32_t feature)
+{
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        if (touches[i].feature == feature)
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t knPairCache_Linger(const knPairJob* job, uint32_t count, knKeptTouch* linger,
+                            uint32_t* lingerCount)
+{
+    const knPairCache* cache = job->cache;
+    *lingerCount = 0;
+    if (cache->count == 0 || !CanKeep(job) || !IsKnown(job))
+    {
+        return count;
+    }
+    float breaking = BreakingDistance(job->input);
+    uint32_t found = count, most = job->limits->contacts;
+    Frame frames[2];
+    FindFrames(job->input, frames);
+    for (uint32_t i = 0;
+         i < cache->count && count < most && count < job->capacity && *lingerCount < KN_MAX_LINGER;
+         ++i)
+    {
+        const knKeptTouch* kept = &job->kept[i];
+        if (!kept->touched || HasFeature(job->touches, found, kept->feature))
+        {
+            continue;
+        }
+        knTouch touch = Refreshed(frames, kept);
+        // nearer than the margin it would have been found, if it still were one
+        if (touch.distance > cache->margin && touch.distance <= breaking)
+        {
+            job->touches[count++] = touch;
+            linger[(*lingerCount)++] = *kept;
+        }
+    }
+    return count;
+}
+
+void knPairCache_KeepLinger(const knPairJob* job, const knKeptTouch* linger, uint32_t count)
+{
+    knPairCache* cache = job->cache;
+    for (uint32_t i = 0; i < count && cache->count < job->capacity; ++i)
+    {
+        job->kept[cache->count++] = linger[i];
     }
 }

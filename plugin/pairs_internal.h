@@ -36,6 +36,7 @@ typedef struct knKeptTouch
     float offset;
     uint32_t feature;
     uint8_t side;
+    bool touched; // not only near
 } knKeptTouch;
 
 typedef struct knPair
@@ -134,6 +135,14 @@ bool knPart_IsEnough(const knPart* part, const knPairInput* input, bool isFast);
 // The contacts of the last query as they are now, and how much further the two may move; false when
 // a query is due.
 bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count);
+
+#define KN_MAX_LINGER 8
+
+// Touches that the last answer had and that have come a little apart since, in place of those that
+// the new one has not found; behind `count` touches. Returns how many there are then.
+uint32_t knPairCache_Linger(const knPairJob* job, uint32_t count, knKeptTouch* linger,
+                            uint32_t* lingerCount);
+void knPairCache_KeepLinger(const knPairJob* job, const knKeptTouch* linger, uint32_t count);
 
 // Readies the front for a query between pieces: it is used again, or made anew. Null for none.
 knQueryFront* knPairCache_Front(const knPairJob* job);

@@ -168,7 +168,11 @@ static knResult RunQuery(const knPairJob* job, uint32_t* count)
         // where the first one is, the two are thinnest
         job->cache->axis = job->touches[0].normal;
     }
+    knKeptTouch linger[KN_MAX_LINGER];
+    uint32_t lingerCount;
+    *count = knPairCache_Linger(job, *count, linger, &lingerCount);
     knPairCache_Keep(job, contacts, &result);
+    knPairCache_KeepLinger(job, linger, lingerCount);
     CountQuery(job->counters, &result);
     return kn_success;
 }
@@ -189,7 +193,11 @@ static knResult FindNow(const knPairJob* job, uint32_t* count, bool* isFast)
         knPart part = knMakePart(job->input, job->limits, job->cache->axis, *isFast);
         if (part.room > part.margin)
         {
+            knKeptTouch linger[KN_MAX_LINGER];
+            uint32_t lingerCount;
+            *count = knPairCache_Linger(job, 0, linger, &lingerCount);
             knPairCache_KeepApart(job, &part);
+            knPairCache_KeepLinger(job, linger, lingerCount);
             *isFast = *isFast && !knPart_IsEnough(&part, job->input, true);
             job->counters->parted += 1;
             return kn_success;

@@ -58,8 +58,7 @@ static uint64_t RunBoth(const char* name, int steps, const knTaskHooks* two)
     print_message("%s: %u pieces of %u objects, %.3g J of %.3g J too much\n", name, stats.pieces,
                   stats.families, stats.judge.worstExcess, available);
     assert_true(stats.pieces > stats.families); // something broke
-    // steps of a finite length turn a swinging ball a little too far
-    assert_true(stats.judge.worstExcess <= 0.02 * available);
+    assert_true(stats.judge.worstExcess <= 0.001 * available);
     knDestroyStage(stages[0]);
     knDestroyStage(stages[1]);
     return hash;
@@ -101,6 +100,43 @@ static void ScenesAreTheSameOnTwoThreads(void** state)
     knDestroyTaskPool(pool);
 }
 
+// At the end of its script everything rests, no deeper than epsilon. Where that promise is not kept
+// yet the row says how far it is from it: docs/tuning.md has the figures and the reasons.
+static void ScenesEndAtRest(void** state)
+{
+    (void)state;
+    static const struct
+    {
+        const char* name;
+        float speed; // of KN_REST_SPEED
+        float depth; // of epsilon
+    } rows[] = {{"bunnies", 1.0f, 1.0f},
+                {"piggy", 5.0f, 10.0f},
+                {"wall", 2.0f, 20.0f},
+                {"plates", 10.0f, 100.0f},
+                {"bricks", 50.0f, 200.0f}};
+    for (size_t i = 0; i < COUNT_OF(rows) && !IS_SLOW; ++i)
+    {
+        knStage* stage = Open(rows[i].name, NULL);
+        knJudge judge;
+        knJudge_Begin(&judge, stage);
+        for (uint32_t k = 0; k < stage->scene->steps; ++k)
+        {
+            assert_int_equal(knStage_Step(stage), kn_success);
+            knJudge_Step(&judge, stage);
+        }
+        knJudge_Rest(&judge, stage);
+        float depth = judge.deepestShare / stage->config.contacts.epsilon;
+        print_message("%s ends at %.4f m/s, %.2f epsilon deep, %.3g J too much\n", rows[i].name,
+                      (double)judge.fastest, (double)depth, judge.worstExcess);
+        assert_true(judge.fastest <= rows[i].speed * KN_REST_SPEED);
+        assert_true(depth <= rows[i].depth);
+        double available = judge.available + stage->addedEnergy;
+        assert_true(judge.worstExcess <= 0.001 * available);
+        knDestroyStage(stage);
+    }
+}
+
 // Plates on a shelf, before a ball falls: still, and in the board no deeper than epsilon.
 static void WhatIsUntouchedRests(void** state)
 {
@@ -116,7 +152,7 @@ static void WhatIsUntouchedRests(void** state)
     knJudge_Rest(&judge, stage);
     print_message("plates: %.3g m/s, %.3g of the radius deep\n", (double)judge.fastest,
                   (double)judge.deepestShare);
-    assert_true(judge.fastest < 0.02f);
+    assert_true(judge.fastest < KN_REST_SPEED);
     assert_true(judge.deepestShare <= stage->config.contacts.epsilon);
     knDestroyStage(stage);
 }
@@ -150,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ScenesAreTheSameOnTwoThreads),
+        cmocka_unit_test(ScenesEndAtRest),
         cmocka_unit_test(WhatIsUntouchedRests),
         cmocka_unit_test(StepsAreThePapers),
     };

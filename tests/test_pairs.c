@@ -288,12 +288,52 @@ static void SupportIsTheFurthestVertex(void** state)
     }
 }
 
+// A piece on a floor that is lifted by a hair: what it rested on is listed as long as it may fall
+// back on it in a step, and no longer.
+static void ATouchOutlastsALittleLift(void** state)
+{
+    (void)state;
+    knContactLimits limits = knDefaultContactLimits();
+    knId id;
+    knPairs* pairs = MakePairs(&limits, &id);
+    const knTouch* touches;
+    knShape plane = knMakePlaneShape(knMakeVec3(0.0f, 1.0f, 0.0f), 0.0f);
+    float radius = meshes[0].radius;
+    knVec3 low = knPieceMesh_Support(&meshes[0], knMakeVec3(0.0f, -1.0f, 0.0f));
+    knPairInput input = {
+        .sides = {MakeSide(0, knIdentityTransform()),
+                  {.kind = kn_sideShape, .shape = &plane, .motion.start = knIdentityTransform()}}};
+    float* height = &input.sides[0].motion.start.position.y;
+    knVec3* move = &input.sides[0].motion.move;
+    *height = -low.y;
+    uint32_t resting = Ask(pairs, id, &input, &touches);
+    assert_true(resting > 0);
+    // it falls by more than it was lifted, and by less
+    *height = -low.y + 0.01f * radius;
+    move->y = -0.04f * radius;
+    uint32_t count = Ask(pairs, id, &input, &touches);
+    assert_true(count > 0 && count <= resting);
+    float nearest = FLT_MAX;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        nearest = fminf(nearest, touches[i].distance);
+    }
+    ASSERT_NEAR(nearest, 0.01f * radius, 0.001f * radius);
+    move->y = -0.005f * radius;
+    assert_int_equal(Ask(pairs, id, &input, &touches), 0);
+    // what was given up does not come back by itself
+    move->y = -0.04f * radius;
+    assert_int_equal(Ask(pairs, id, &input, &touches), 0);
+    knDestroyPairs(pairs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(EveryContactWithinTheMarginIsListed),
         cmocka_unit_test(WhatIsDeepIsListed),
         cmocka_unit_test(MemoryEnds),
+        cmocka_unit_test(ATouchOutlastsALittleLift),
         cmocka_unit_test(SupportIsTheFurthestVertex),
     };
     return cmocka_run_group_tests(tests, Open, Close);
