@@ -69,6 +69,10 @@ static knResult LoadModel(knStage* stage, const char* folder, const knSceneModel
     m->look = FindLook(name);
     stage->modelCount += 1; // whatever fails now is released with the stage
     knResult result = knLoadAsset(&m->asset, path, NULL);
+    if (result == kn_errorFile)
+    {
+        return knFail(result, "%s; ./demos/run %s cooks it", knLastError(), stage->scene->name);
+    }
     return result == kn_success ? knCreateModel(&m->model, m->asset, NULL) : result;
 }
 

@@ -75,7 +75,7 @@ static void WhatIsWrongIsSaid(void** state)
         {"all --headless --csv a.csv", 2, "one %s"},
         {"all", 2, "--headless"},
         {"wall --headless --csv nowhere/a.csv", 1, "nowhere/a.csv: cannot be written"},
-        {"wall --headless --assets nowhere", 1, "nowhere/wall.knap"},
+        {"wall --headless --assets nowhere", 1, "./demos/run wall cooks it"},
         {"wall --headless --config bad.ini", 1, "bad.ini:2: "},
         {"wall --replay bad.ini", 1, "bad.ini"},
         {"plates", 3, "no display"},
