@@ -31,7 +31,8 @@ static void AFailureLosesNothing(void** state)
     knAllocator allocator = knTrackingAllocator(&tracker, NULL);
     int failures = 0;
     MakeSheet(&s, 0.1f);
-    for (int i = 0; i < 40 * kn_ccdMethodCount; ++i)
+    // steps that do not divide the number of methods, so that all have their turn
+    for (int i = 0; i < 40 * kn_ccdMethodCount; i += ROUND_STEP == 1 ? 1 : 4)
     {
         knCcdStep* step;
         knCcdStepDef def = DefOf(&s);
@@ -49,7 +50,7 @@ static void AFailureLosesNothing(void** state)
         assert_true(AssertAsNew(step, &def) > 0);
         knDestroyCcdStep(step);
     }
-    assert_true(failures > 20);
+    assert_true(failures > 20 / ROUND_STEP);
     assert_int_equal(tracker.liveCount, 0);
 }
 
@@ -62,7 +63,7 @@ static void ContoursFollowChanges(void** state)
     uint64_t culled = 0, touching = 0;
     knCcdStep* kept;
     assert_int_equal(knCreateCcdStep(&kept, NULL), kn_success);
-    for (int change = 0; change < 60; ++change)
+    for (int change = 0; change < 60 / ROUND_STEP; ++change)
     {
         knCcdStepDef def = DefOf(&s);
         def.vertexCount = SIDE * SIDE;
