@@ -19,7 +19,8 @@ static const char* const methodNames[kn_pileMethodCount] = {"knap", "gimpact", "
 // What one method did in a run.
 typedef struct Totals
 {
-    double collision, collisionWorst, total, contacts; // sums but for the worst
+    double collision, processor, total, contacts; // sums
+    double collisionWorst, processorWorst;
     double depth;                                      // of the samples in the last third
     uint32_t depthCount;
     double shapeSeconds;
@@ -54,6 +55,8 @@ static knResult StepBoth(Match* m, uint32_t index)
         result = knPileWorld_Step(m->worlds[side], STEP_SECONDS, &step);
         t->collision += step.collision;
         t->collisionWorst = fmax(t->collisionWorst, step.collision);
+        t->processor += step.processor;
+        t->processorWorst = fmax(t->processorWorst, step.processor);
         t->total += step.total;
         t->contacts += step.contacts;
         if (result == kn_success && 3 * index >= 2 * m->stepCount && index % DEPTH_EVERY == 0)
@@ -104,6 +107,8 @@ static knResult AddRows(knBenchRun* run, const Match* m, knPileMethod peer, doub
     const Metric metrics[] = {
         {"collision", "ms", 1e3 * a->collision / steps, 1e3 * b->collision / steps, true},
         {"collision-worst", "ms", 1e3 * a->collisionWorst, 1e3 * b->collisionWorst, true},
+        {"processor", "ms", 1e3 * a->processor / steps, 1e3 * b->processor / steps, true},
+        {"processor-worst", "ms", 1e3 * a->processorWorst, 1e3 * b->processorWorst, true},
         {"total", "ms", 1e3 * a->total / steps, 1e3 * b->total / steps, true},
         {"contacts", "", a->contacts / steps, b->contacts / steps, false},
         {"penetration", "mm", 1e3 * a->depth / a->depthCount, 1e3 * b->depth / b->depthCount, true},
@@ -160,8 +165,25 @@ static knResult MeasureRebuild(const knPileScene* scene, double* seconds)
     return result;
 }
 
+static bool IsWanted(const knBenchRun* run, const char* scene, knPileMethod peer)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s/%s", scene, methodNames[peer]);
+    return !run->options.caseName || strstr(name, run->options.caseName);
+}
+
 static knResult RunScene(knBenchRun* run, const knPileSceneDef* def)
 {
+    bool wanted[kn_pileMethodCount], any = false;
+    for (knPileMethod peer = kn_pileGimpact; peer < kn_pileMethodCount; ++peer)
+    {
+        wanted[peer] = IsWanted(run, def->name, peer);
+        any = any || wanted[peer];
+    }
+    if (!any)
+    {
+        return kn_success;
+    }
     knPileScene scene;
     knResult result = knCreatePileScene(&scene, def);
     if (result != kn_success)
@@ -179,6 +201,10 @@ static knResult RunScene(knBenchRun* run, const knPileSceneDef* def)
     for (knPileMethod peer = kn_pileGimpact; result == kn_success && peer < kn_pileMethodCount;
          ++peer)
     {
+        if (!wanted[peer])
+        {
+            continue;
+        }
         Match match = {.scene = &scene, .transforms = transforms};
         match.stepCount = run->options.quick ? 120 : 600;
         if (RunMatch(&match, peer) == kn_success)

@@ -43,7 +43,7 @@ static void PrintHelp(void)
          "  --assets PATH  cooked files for asset-load: a file or a folder, a folder for break;\n"
          "                 or KN_BENCH_ASSETS\n"
          "  --meshes DIR   the folder of the meshes for cook; or KN_BENCH_MESHES\n"
-         "  --case TEXT    of bvh-peers, bvh-fastcd, ccd-iccd only the scenes with TEXT in their "
+         "  --case TEXT    of bvh-peers, bvh-fastcd, ccd-iccd, pile only the scenes with TEXT in their "
          "name\n"
          "  --help         this text\n"
          "\n"

@@ -20,12 +20,13 @@ class TimedWorld : public btDiscreteDynamicsWorld
 
     void performDiscreteCollisionDetection() override
     {
-        double start = Seconds();
+        double start = Seconds(), processor = ProcessorSeconds();
         btDiscreteDynamicsWorld::performDiscreteCollisionDetection();
+        processorSeconds += ProcessorSeconds() - processor;
         collisionSeconds += Seconds() - start;
     }
 
-    double collisionSeconds = 0.0;
+    double collisionSeconds = 0.0, processorSeconds = 0.0;
 };
 
 // A piece: Knap's, or a body of the peer's with its origin in the centre of mass.
@@ -259,10 +260,12 @@ static uint32_t CountContacts(const btCollisionDispatcher* dispatcher)
 knResult knPileWorld_Step(knPileWorld* w, float dt, knPileStep* step)
 {
     w->bullet.collisionSeconds = 0.0;
+    w->bullet.processorSeconds = 0.0;
     double start = Seconds();
     w->bullet.stepSimulation(dt, 0, dt);
     step->total = Seconds() - start;
     step->collision = w->bullet.collisionSeconds;
+    step->processor = w->bullet.processorSeconds;
     step->contacts = CountContacts(&w->dispatcher);
     return kn_success;
 }

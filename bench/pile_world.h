@@ -57,6 +57,7 @@ extern "C"
     typedef struct knPileStep
     {
         double collision; // s, broad phase included
+        double processor; // s, of it, of the thread that steps
         double total;     // s
         uint32_t contacts;
     } knPileStep;
