@@ -21,7 +21,7 @@ typedef struct Totals
 {
     double collision, processor, total, contacts; // sums
     double collisionWorst, processorWorst;
-    double depth;                                      // of the samples in the last third
+    double depth; // of the samples in the last third
     uint32_t depthCount;
     double shapeSeconds;
 } Totals;
