@@ -70,10 +70,12 @@ knPairContact* knSelection_Take(knSelection* s, float distance, knPairResult* re
 
 void knSelection_End(const knSelection* s, knPairState* state, knPairResult* result)
 {
-    result->reach = s->isStopped ? -FLT_MAX
-                    : s->isDeep  ? -s->epsilon
-                    : s->isLost  ? s->margin
-                                 : s->reach;
+    // where m can grow no further, the next query would list no more
+    bool isSpent = s->isStopped && s->limit == s->limits->maxContacts;
+    result->reach = s->isStopped && !isSpent ? -FLT_MAX
+                    : s->isDeep || isSpent   ? -s->epsilon
+                    : s->isLost              ? s->margin
+                                             : s->reach;
     if (s->limits->full)
     {
         return;
