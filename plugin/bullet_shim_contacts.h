@@ -41,6 +41,7 @@ class Algorithm final : public btCollisionAlgorithm
     bool Answer(const btCollisionObjectWrapper* a, const btCollisionObjectWrapper* b, float dt,
                 const knTouch** touches, uint32_t* count);
     void Fill(const knTouch* touches, uint32_t count, float dt, btManifoldResult* out);
+    bool SlidesOn() const;
     void AddPoint(btPersistentManifold* manifold, const knTouch& touch, float dt,
                   btManifoldResult* out);
     void Report(const knTouch* touches, uint32_t count, btManifoldResult* out);
@@ -403,6 +404,13 @@ void ActAtOnePlace(btManifoldPoint& point, const btCollisionObject* const object
     point.m_positionWorldOnB = place;
 }
 
+// The pair touched in the last step too, and one of the two cannot be spun.
+bool Algorithm::SlidesOn() const
+{
+    return port->oldPoints.size() > 0 &&
+           (objects[0]->isStaticOrKinematicObject() || objects[1]->isStaticOrKinematicObject());
+}
+
 void Algorithm::AddPoint(btPersistentManifold* manifold, const knTouch& touch, float dt,
                          btManifoldResult* out)
 {
@@ -427,8 +435,9 @@ void Algorithm::AddPoint(btPersistentManifold* manifold, const knTouch& touch, f
         point.m_positionWorldOnA = ToBt(touch.points[0]);
         point.m_localPointA = objects[0]->getWorldTransform().invXform(point.m_positionWorldOnA);
         point.m_distance1 = touch.distance;
-        // they do not touch yet, and lateral impulses at two places would make spin from nothing
-        point.m_combinedFriction = 0.0f;
+        // they do not touch yet, and lateral impulses at two places would make spin from nothing;
+        // but what slides fast along a floor meets it in every step anew, with another point
+        point.m_combinedFriction *= SlidesOn() ? 1.0f : 0.0f;
         ActAtOnePlace(point, objects);
     }
     SetRestitution(point, objects, dt);
