@@ -265,6 +265,23 @@ KN_API bool knFieldQuery_SphereTest(knFieldQuery* query, knVec3 p, float radius)
 KN_API bool knFieldQuery_Distance(knFieldQuery* query, knVec3 p, float margin,
                                   knFieldContact* contact);
 
+// A bound of the fragment's distance from p: it is no nearer than the answer, at least when that is
+// more than `need`; else a ball of that radius may touch it. More than `wish` need not be shown,
+// and costs. For those who keep the answer and ask again when motion has used it up.
+KN_API float knFieldQuery_Clearance(knFieldQuery* query, knVec3 p, float need, float wish);
+
+typedef struct knProbeDef
+{
+    float margin; // m; a point outside is a contact up to there
+    float wish;   // m, at least the margin: bounds of more need not be shown
+    float depth;  // m; points that are not deeper are no contacts; 0 for all, as in knVisits8
+} knProbeDef;
+
+// Penetration and Distance in one: whether the point is a contact. `clear` is a bound of its signed
+// distance, negative inside, and as near to it as the wish.
+KN_API bool knFieldQuery_Probe(knFieldQuery* query, knVec3 p, const knProbeDef* def,
+                               knFieldContact* contact, float* clear);
+
 // Eight points at once; lanes whose bit in `mask` is 0 are left alone. Returns the lanes for which
 // the single form returns true, with the same bits in the same outputs.
 typedef struct knPoints8

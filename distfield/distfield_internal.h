@@ -92,6 +92,11 @@ static inline double knHigher(double a, double b)
     return a > b ? a : b;
 }
 
+static inline float knHigherFloat(float a, float b)
+{
+    return a > b ? a : b;
+}
+
 static inline size_t knRoundLine(size_t size)
 {
     return (size + KN_CACHE_LINE - 1) & ~(size_t)(KN_CACHE_LINE - 1);
@@ -270,7 +275,8 @@ typedef struct knFaceHit
     knDVec3 point;
     knDVec3 normal; // outward of the face that was hit, not unit
     bool isCrack;
-    bool isFound; // else distance2 is only how far to look
+    bool isFound;   // else distance2 is only how far to look
+    double enough2; // a hit this near ends the search: it need not be the nearest; 0 for never
 } knFaceHit;
 
 // Replaces the hit by a nearer one on the crack faces of the region, and on its original faces when
@@ -394,6 +400,9 @@ bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit
 // The same for a point of a tetrahedron: from there outwards as far as the ball reaches, which is
 // mostly not far. Not for kn_hitAny.
 bool knHitAround(knFieldQuery* query, uint32_t tet, knVec3 p, knHitKind kind, knFaceHit* hit);
+
+// As a contact of p, which is outside.
+knFieldContact knContactOfHit(knVec3 p, const knFaceHit* hit);
 
 // Unit direction from the piece's inside at p to the face; out of the face when p lies on it.
 knVec3 knWayOut(knVec3 p, const knFaceHit* hit);

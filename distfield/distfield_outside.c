@@ -89,11 +89,16 @@ static bool HitReference(Search* search, uint32_t reference)
     return found;
 }
 
+static bool IsEnough(const Search* search, bool found)
+{
+    return found && (search->kind == kn_hitAny || search->hit->distance2 <= search->hit->enough2);
+}
+
 static bool HitLeaf(Search* search, knKdNode leaf)
 {
     const uint32_t* references = search->query->field->locator.references + leaf.value;
     bool found = false;
-    for (uint32_t i = 0; i < leaf.link >> 2 && !(search->kind == kn_hitAny && found); ++i)
+    for (uint32_t i = 0; i < leaf.link >> 2 && !IsEnough(search, found); ++i)
     {
         found = HitReference(search, references[i]) || found;
     }
@@ -117,7 +122,7 @@ bool knHitFragment(knFieldQuery* query, knVec3 p, knHitKind kind, knFaceHit* hit
     bool found = false;
     Search search = {.query = query, .hit = hit, .p = p, .kind = kind};
     search.reach = knPlaneReach(query->field, hit);
-    while (depth > 0 && !(kind == kn_hitAny && found))
+    while (depth > 0 && !IsEnough(&search, found))
     {
         Visit v = stack[--depth];
         if (Gap2(&v) > hit->distance2)
@@ -185,7 +190,7 @@ bool knHitAround(knFieldQuery* query, uint32_t tet, knVec3 p, knHitKind kind, kn
     spread.tets[0] = tet;
     spread.count = 1;
     bool found = false, isWhole = true;
-    for (uint32_t i = 0; isWhole && i < spread.count; ++i)
+    for (uint32_t i = 0; isWhole && i < spread.count && !IsEnough(&search, found); ++i)
     {
         // a straight way from the middle to any point of the ball goes through faces it touches
         float radius = (float)sqrt(hit->distance2) * 1.00001f + field->grid.slack;
@@ -196,7 +201,8 @@ bool knHitAround(knFieldQuery* query, uint32_t tet, knVec3 p, knHitKind kind, kn
             isWhole = AddNeighbors(&spread, field->mesh, spread.tets[i], faces);
         }
     }
-    return isWhole ? found : knHitFragment(query, p, kind, hit) || found;
+    return isWhole || IsEnough(&search, found) ? found
+                                               : knHitFragment(query, p, kind, hit) || found;
 }
 
 // The nearest face within the margin.
@@ -204,6 +210,16 @@ static bool HitWithin(knFieldQuery* query, const knTetPoint* point, knVec3 p, kn
 {
     return point->tet != KN_NONE ? knHitAround(query, point->tet, p, kn_hitSurface, hit)
                                  : knHitFragment(query, p, kn_hitSurface, hit);
+}
+
+knFieldContact knContactOfHit(knVec3 p, const knFaceHit* hit)
+{
+    knVec3 normal = knWayOut(p, hit);
+    // on the outside the nearest point lies behind, on the face itself its normal already points
+    // out
+    bool behind = knDDot(knToDouble(normal), knDSub(knToDouble(p), hit->point)) < 0.0;
+    return (knFieldContact){(float)sqrt(hit->distance2), behind ? knNeg(normal) : normal,
+                            hit->isCrack ? kn_sourceCrackFace : kn_sourceTriangle};
 }
 
 bool knQueryDistance(knFieldQuery* query, const knFragmentRecord* record, knVec3 p,
@@ -224,12 +240,7 @@ bool knQueryDistance(knFieldQuery* query, const knFragmentRecord* record, knVec3
     {
         return false;
     }
-    knVec3 normal = knWayOut(p, &hit);
-    // on the outside the nearest point lies behind, on the face itself its normal already points
-    // out
-    bool behind = knDDot(knToDouble(normal), knDSub(knToDouble(p), hit.point)) < 0.0;
-    *contact = (knFieldContact){(float)sqrt(hit.distance2), behind ? knNeg(normal) : normal,
-                                hit.isCrack ? kn_sourceCrackFace : kn_sourceTriangle};
+    *contact = knContactOfHit(p, &hit);
     return true;
 }
 

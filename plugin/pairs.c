@@ -91,8 +91,7 @@ void knDestroyPairs(knPairs* p)
     {
         knRelease(&p->allocator, p->blocks[i].touches, p->blocks[i].capacity, sizeof(knTouch));
         knRelease(&p->allocator, p->blocks[i].kept, p->blocks[i].capacity, sizeof(knKeptTouch));
-        knRelease(&p->allocator, p->blocks[i].front, p->blocks[i].front ? 1 : 0,
-                  sizeof(knQueryFront));
+        knQueryFront_Release(&p->blocks[i].front, &p->allocator);
     }
     for (int i = 0; p->workers && i < p->tasks.workerCount; ++i)
     {
@@ -123,6 +122,7 @@ void knPairs_Forget(knPairs* p)
          id = knPool_Next(&p->pool, id))
     {
         ((knPair*)knPool_Get(&p->pool, id))->cache = (knPairCache){0};
+        p->blocks[id.index - 1].front.isKnown = false;
     }
 }
 
@@ -143,6 +143,7 @@ knResult knPairs_Add(knPairs* p, knId* id)
     if (result == kn_success)
     {
         p->blocks[id->index - 1].count = 0;
+        p->blocks[id->index - 1].front.isKnown = false;
     }
     return result;
 }
@@ -173,18 +174,15 @@ static uint32_t WantedContacts(const knPairs* p, const knPair* pair)
 // Only before a query: what the last one gave is dropped.
 static knResult ReserveBlock(knPairs* p, knPairBlock* block, uint32_t wanted)
 {
+    knQueryFront_Reserve(&block->front, &p->allocator);
     if (wanted <= block->capacity)
     {
         return kn_success;
     }
-    if (!block->front)
-    {
-        block->front = knAllocate(&p->allocator, 1, sizeof *block->front);
-    }
     uint32_t capacity = 2 * block->capacity > wanted ? 2 * block->capacity : wanted;
     knTouch* grown = knAllocate(&p->allocator, capacity, sizeof *grown);
     knKeptTouch* kept = knAllocate(&p->allocator, capacity, sizeof *kept);
-    if (!grown || !kept || !block->front)
+    if (!grown || !kept)
     {
         knRelease(&p->allocator, grown, capacity, sizeof *grown);
         knRelease(&p->allocator, kept, capacity, sizeof *kept);
@@ -243,7 +241,7 @@ static void RunPair(knPairs* p, uint32_t index, knPairWorker* worker)
                      .scratch = &worker->scratch,
                      .touches = block->touches,
                      .kept = block->kept,
-                     .front = block->front,
+                     .front = &block->front,
                      .capacity = block->capacity,
                      .counters = &worker->counters};
     knResult done = knPairJob_Run(&job, &block->count);

@@ -31,7 +31,8 @@ static knPairKey MakeKey(const knPairSide* side)
 
 static bool IsSameKey(knPairKey a, knPairKey b)
 {
-    return a.what == b.what && a.fragment == b.fragment && a.stamp == b.stamp;
+    return a.what == b.what && a.fragment == b.fragment && a.stamp == b.stamp &&
+           a.generation == b.generation;
 }
 
 static bool IsKnown(const knPairJob* job)
@@ -155,7 +156,7 @@ bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
     return true;
 }
 
-#define SLOW 0.002f // of the smaller radius, in a step
+#define SLOW 0.05f // of the smaller radius, in a step: else a front is spent before it is used
 
 static bool IsSlow(const knPairInput* input)
 {
@@ -166,25 +167,34 @@ static bool IsSlow(const knPairInput* input)
     return moves < SLOW * fminf(a->mesh->radius, b->mesh->radius);
 }
 
-// What the next answers reach must lie within what the walk has seen.
+// Trees change also without a break, when they are made anew.
+static knPairKey FrontKey(const knPairSide* side)
+{
+    knPairKey key = MakeKey(side);
+    key.generation = knSphereForest_Fragment(&side->family->forest, side->fragment).generation;
+    return key;
+}
+
 knQueryFront* knPairCache_Front(const knPairJob* job)
 {
     if (!CanKeep(job) || !IsSlow(job->input))
     {
-        // a front would be spent before it is used
-        job->cache->hasFront = false;
         return NULL;
     }
-    knQueryFront* front = job->front;
-    knTransform now = PoseOf(job->input);
-    float used = Moved(job->input, job->cache->walkPose, now);
-    if (!job->cache->hasFront || !IsKnown(job) || !(used < front->reach - job->cache->room))
+    for (int i = 0; i < 2; ++i)
     {
-        front->reach = -1.0f;
-        job->cache->walkPose = now;
+        knPairKey key = FrontKey(&job->input->sides[i]);
+        job->front->isKnown = job->front->isKnown && IsSameKey(job->cache->frontKeys[i], key);
+        job->cache->frontKeys[i] = key;
     }
-    job->cache->hasFront = true;
-    return front;
+    bool hasRoom = true;
+    for (int i = 0; i < 2; ++i)
+    {
+        knFrontSide* side = &job->front->sides[i];
+        side->wanted = side->wanted > 0 ? side->wanted : KN_FRONT_FIRST;
+        hasRoom = hasRoom && side->capacity > 0 && side->wanted <= KN_FRONT_MOST;
+    }
+    return hasRoom ? job->front : NULL;
 }
 
 static void KeepTouch(const knPairJob* job, const knPairContact* c, int first, knKeptTouch* kept)
@@ -227,7 +237,6 @@ void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts,
     float margin = job->limits->margin * result->radius;
     float deepest = (1.0f + job->limits->coherence) * job->limits->epsilon * result->radius;
     Begin(job, result->reach < 0.0f ? result->reach + deepest : result->reach - margin, margin);
-    job->cache->room = margin + job->state->room * result->radius;
     int first = knPairInput_PieceSide(job->input);
     for (uint32_t i = 0; i < result->count; ++i)
     {

@@ -10,22 +10,23 @@ typedef struct knPairKey
 {
     const void* what; // family, shape or triangles
     uint32_t fragment;
-    uint32_t stamp; // other when it has changed
+    uint32_t stamp;      // other when it has changed
+    uint32_t generation; // of its trees; 0 where they do not matter
 } knPairKey;
 
 // The last answer of a pair, and how long it holds.
 typedef struct knPairCache
 {
-    knTransform pose;     // of side 0 as side 1 sees it, when it was found
-    knTransform walkPose; // the same when the front was made
+    knTransform pose; // of side 0 as side 1 sees it, when it was found
     knPairKey keys[2];
-    float slack;  // m that the two may move against each other; 0 for no answer
-    float margin; // m
-    float room;   // m; a query looks so far
-    bool hasFront;
-    uint32_t count; // of contacts kept
-    knVec3 axis;    // that parted the two last, in the world; zero for none
-    knVec3 way;     // that side 0 takes out of side 1 where they are wedged; zero for none
+    float slack;            // m that the two may move against each other; 0 for no answer
+    float margin;           // m
+    knPairKey frontKeys[2]; // what the front is of
+    uint32_t slabCount;
+    knVec3 slabAxes[KN_MAX_SLABS]; // in the frame of side 1, of the walk that made the front
+    uint32_t count;                // of contacts kept
+    knVec3 axis;                   // that parted the two last, in the world; zero for none
+    knVec3 way; // that side 0 takes out of side 1 where they are wedged; zero for none
 } knPairCache;
 
 // A contact that goes with its bodies.
@@ -53,9 +54,9 @@ typedef struct knPairBlock
 {
     knTouch* touches;
     knKeptTouch* kept;
-    knQueryFront* front;
-    uint32_t capacity; // of touches and kept
-    uint32_t count;    // of the last query
+    knQueryFront front; // its arrays grow when a query has asked for more
+    uint32_t capacity;  // of touches and kept
+    uint32_t count;     // of the last query
 } knPairBlock;
 
 // Padded by the arena's size: each worker writes its own only.
@@ -101,6 +102,10 @@ typedef struct knPairJob
 size_t knPairBytes(const knPairInput* input, uint32_t capacity);
 knResult knPairJob_Run(const knPairJob* job, uint32_t* count);
 
+// Room for a front, as its last query wished; what it knew is then lost. Without memory it stays.
+void knQueryFront_Reserve(knQueryFront* front, const knAllocator* allocator);
+void knQueryFront_Release(knQueryFront* front, const knAllocator* allocator);
+
 // Whether one of the two moves so far in this step that it could pass through the other.
 bool knPairInput_IsFast(const knPairInput* input, bool isTouching);
 
@@ -126,6 +131,10 @@ typedef struct knPart
 knPart knMakePart(const knPairInput* input, const knContactLimits* limits, knVec3 guess,
                   bool isFast);
 
+// The axes of slabs go with side 1, for later queries with the same front.
+void knPart_KeepSlabs(const knPart* part, const knPairInput* input, knPairCache* cache);
+void knPart_RenewSlabs(knPart* part, const knPairInput* input, const knPairCache* cache);
+
 // Between pieces; side 0 is piece a.
 void knPart_FindSlabs(knPart* part, const knPairInput* input, knVec3 guess);
 
@@ -144,7 +153,8 @@ uint32_t knPairCache_Linger(const knPairJob* job, uint32_t count, knKeptTouch* l
                             uint32_t* lingerCount);
 void knPairCache_KeepLinger(const knPairJob* job, const knKeptTouch* linger, uint32_t count);
 
-// Readies the front for a query between pieces: it is used again, or made anew. Null for none.
+// Readies the front for a query between pieces: what it knows of others is forgotten. Null for
+// none.
 knQueryFront* knPairCache_Front(const knPairJob* job);
 void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts,
                       const knPairResult* result);

@@ -7,7 +7,7 @@
 
 #define ROOM 2.0f // margins beyond the margin, at a coherence of 1
 
-#define FRONT 0.02f // of the smaller radius: what a walk looks at around the contacts
+#define FRONT 0.05f // of the smaller radius: room that a front looks for around its points
 
 static knQueryPiece MakePiece(const knPairSide* side)
 {
@@ -52,9 +52,14 @@ static knResult QueryPieces(const knPairJob* job, knPairContact* contacts, knPai
     }
     knPart part = {0};
     knQueryFront* front = knPairCache_Front(job);
-    if (!job->limits->full && !(front && front->reach >= 0.0f))
+    if (front && front->isKnown)
+    {
+        knPart_RenewSlabs(&part, job->input, job->cache);
+    }
+    else if (!job->limits->full)
     {
         knPart_FindSlabs(&part, job->input, job->cache->axis);
+        knPart_KeepSlabs(&part, job->input, job->cache);
     }
     knPairQuery query = {.pieces = {&a, &b},
                          .limits = job->limits,
@@ -63,8 +68,8 @@ static knResult QueryPieces(const knPairJob* job, knPairContact* contacts, knPai
                          .contacts = contacts,
                          .capacity = job->capacity,
                          .front = front,
-                         .frontReach = FRONT * fminf(job->input->sides[0].mesh->radius,
-                                                     job->input->sides[1].mesh->radius),
+                         .frontRoom = FRONT * fminf(job->input->sides[0].mesh->radius,
+                                                    job->input->sides[1].mesh->radius),
                          .slabCount = part.slabCount};
     memcpy(query.slabs, part.slabs, sizeof query.slabs);
     return knPairQuery_Run(&query, result);

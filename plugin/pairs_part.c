@@ -181,6 +181,25 @@ void knPart_FindSlabs(knPart* part, const knPairInput* input, knVec3 guess)
     }
 }
 
+void knPart_KeepSlabs(const knPart* part, const knPairInput* input, knPairCache* cache)
+{
+    cache->slabCount = part->slabCount;
+    for (uint32_t i = 0; i < part->slabCount; ++i)
+    {
+        cache->slabAxes[i] =
+            knInvRotate(input->sides[1].motion.start.rotation, part->slabs[i].axis);
+    }
+}
+
+void knPart_RenewSlabs(knPart* part, const knPairInput* input, const knPairCache* cache)
+{
+    for (uint32_t i = 0; i < cache->slabCount; ++i)
+    {
+        knVec3 axis = knRotate(input->sides[1].motion.start.rotation, cache->slabAxes[i]);
+        KeepSlab(part, MakeSlab(input, axis));
+    }
+}
+
 bool knPart_IsEnough(const knPart* part, const knPairInput* input, bool isFast)
 {
     float used = isFast ? Approach(input, part->axis) : 0.0f;

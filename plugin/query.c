@@ -89,11 +89,6 @@ static void LoadLanes(const knQueryRun* run, const knQueryWalk* walk, uint32_t b
         // nothing hangs below a point of radius 0
         visits->reach[i] = radius[i] > 0.0f ? reach : -1.0f;
     }
-    // what joins a front is told by its own reach, also where nothing hangs below
-    for (int i = 0; run->front && i < LANES; ++i)
-    {
-        visits->reach[i] = radius[i] + run->frontReach;
-    }
 }
 
 // Lanes below which nothing can be deeper than epsilon. Pieces of one object do not overlap where
@@ -136,7 +131,7 @@ static void TestLanes(knQueryRun* run, knQueryWalk* walk, uint32_t base)
         visits.first |= (uint8_t)(batch->first[k] << i);
         run->result->counters.points += batch->first[k];
     }
-    if (selection->isDeep && walk->turn < 1.0f && !run->front)
+    if (selection->isDeep && walk->turn < 1.0f)
     {
         visits.mask &= (uint8_t)~CalmLanes(run, walk, base, &visits);
     }
@@ -144,10 +139,6 @@ static void TestLanes(knQueryRun* run, knQueryWalk* walk, uint32_t base)
     if (visits.mask)
     {
         knFieldQuery_Visit8(&walk->field, &visits);
-    }
-    if (run->front)
-    {
-        knQueryRun_AddToFront(run, walk, base, &visits);
     }
     if (visits.found)
     {
@@ -234,13 +225,25 @@ static bool AreApart(const knQueryRun* run)
     {
         const knQueryWalk* walk = &run->walks[i];
         knBox other = knFragmentField_Box(walk->other->family->field, walk->other->fragment);
-        float reach = run->front ? run->frontReach : run->selection.reach;
-        if (!knBox_Overlaps(knBox_Expand(knQueryWalk_BoxInOther(walk), reach), other))
+        knBox own = knBox_Expand(knQueryWalk_BoxInOther(walk), run->selection.reach);
+        if (!knBox_Overlaps(own, other))
         {
             return true;
         }
     }
     return false;
+}
+
+static void TestEdges(knQueryRun* run, void test(knQueryRun*, knQueryWalk*))
+{
+    for (int i = 0; i < 2; ++i)
+    {
+        if (run->result->count - run->result->beyond < run->limits->edgeContacts &&
+            !run->selection.isStopped)
+        {
+            test(run, &run->walks[i]);
+        }
+    }
 }
 
 static void Walk(knQueryRun* run)
@@ -249,8 +252,6 @@ static void Walk(knQueryRun* run)
     {
         return;
     }
-    knQueryRun_AddEdgesToFront(run, &run->walks[0]);
-    knQueryRun_AddEdgesToFront(run, &run->walks[1]);
     // both directions in turn, level by level: neither may use up all contacts
     while (!run->selection.isStopped && !(run->walks[0].isDone && run->walks[1].isDone))
     {
@@ -260,38 +261,18 @@ static void Walk(knQueryRun* run)
             StepWalk(run, &run->walks[1]);
         }
     }
-    for (int i = 0; i < 2; ++i)
-    {
-        knQueryRun_TestCorners(run, &run->walks[i]);
-    }
-    for (int i = 0; i < 2; ++i)
-    {
-        if (run->result->count - run->result->beyond < run->limits->edgeContacts &&
-            !run->selection.isStopped)
-        {
-            knQueryRun_TestEdges(run, &run->walks[i]);
-        }
-    }
+    knQueryRun_TestCorners(run, &run->walks[0]);
+    knQueryRun_TestCorners(run, &run->walks[1]);
+    TestEdges(run, knQueryRun_TestEdges);
 }
 
-static void BeginFront(knQueryRun* run, const knPairQuery* query)
+static void BeginRun(knQueryRun* run, const knPairQuery* query)
 {
-    if (query->front)
-    {
-        run->front = query->front;
-        run->front->reach = -1.0f;
-        run->front->pointCount = 0;
-        run->front->edgeCount = 0;
-    }
-}
-
-// A walk that was stopped has not seen all.
-static void EndFront(knQueryRun* run)
-{
-    if (run->front && !run->selection.isStopped)
-    {
-        run->front->reach = run->frontReach;
-    }
+    *run->result = (knPairResult){0};
+    run->result->radius = fminf(PieceRadius(query->pieces[0]), PieceRadius(query->pieces[1]));
+    run->selection = knMakeSelection(query->limits, query->state, run->result->radius);
+    run->selection.contacts = query->contacts;
+    knSelection_Fit(&run->selection, query->capacity);
 }
 
 knResult knPairQuery_Run(const knPairQuery* query, knPairResult* result)
@@ -311,25 +292,23 @@ knResult knPairQuery_Run(const knPairQuery* query, knPairResult* result)
     knPairResult found = {0};
     run->limits = query->limits;
     run->result = &found;
-    found.radius = fminf(PieceRadius(a), PieceRadius(b));
-    run->selection = knMakeSelection(query->limits, query->state, found.radius);
-    run->selection.contacts = query->contacts;
-    knSelection_Fit(&run->selection, query->capacity);
+    run->frontRoom = query->frontRoom;
+    run->front = query->front;
+    BeginRun(run, query);
     BeginWalk(&run->walks[0], a, b, 0, itemsA);
     BeginWalk(&run->walks[1], b, a, 1, itemsB);
-    run->front = NULL;
-    run->frontReach = fmaxf(query->frontReach, run->selection.reach);
-    SetBounds(&run->walks[0], query, query->front ? run->frontReach : run->selection.reach);
-    SetBounds(&run->walks[1], query, query->front ? run->frontReach : run->selection.reach);
-    if (query->front && query->front->reach >= 0.0f)
+    run->boundMargin = run->selection.reach;
+    SetBounds(&run->walks[0], query, run->boundMargin);
+    SetBounds(&run->walks[1], query, run->boundMargin);
+    if (run->front && knQueryRun_TestFront(run))
     {
-        knQueryRun_TestFront(run, query->front);
+        TestEdges(run, knQueryRun_TestFrontEdges);
     }
     else
     {
-        BeginFront(run, query);
+        // also what did not fit into a front
+        BeginRun(run, query);
         Walk(run);
-        EndFront(run);
     }
     knSelection_End(&run->selection, query->state, &found);
     found.counters.fields[0] = run->walks[0].field.counters;

@@ -22,7 +22,7 @@ static void LoadGroup(const knQueryRun* run, const knQueryWalk* walk, const knCo
         visits->points.x[i] = q.x;
         visits->points.y[i] = q.y;
         visits->points.z[i] = q.z;
-        visits->reach[i] = run->front ? run->frontReach : -1.0f;
+        visits->reach[i] = -1.0f;
         bool isNear = i < group->count && !knQueryWalk_IsBeyond(walk, p, 0.0f);
         visits->mask |= (uint8_t)((isNear ? 1u : 0u) << i);
     }
@@ -34,14 +34,13 @@ void knQueryRun_TestCorners(knQueryRun* run, knQueryWalk* walk)
 {
     const knPieceMesh* mesh = walk->sampled->mesh;
     uint32_t groupCount = mesh ? mesh->cornerGroupCount : 0;
-    float reach = run->front ? run->frontReach : run->selection.reach;
     knBox other = knFragmentField_Box(walk->other->family->field, walk->other->fragment);
     for (uint32_t i = 0; i < groupCount && !run->selection.isStopped; ++i)
     {
         const knCornerGroup* group = &mesh->corners[i];
         knVec3 center = knQueryWalk_ToOther(walk, group->center);
         if (knQueryWalk_IsBeyond(walk, group->center, group->radius) ||
-            knBox_Distance(other, center) > group->radius + reach)
+            knBox_Distance(other, center) > group->radius + run->selection.reach)
         {
             continue;
         }
@@ -54,10 +53,6 @@ void knQueryRun_TestCorners(knQueryRun* run, knQueryWalk* walk)
         knFieldQuery_Visit8(&walk->field, &visits);
         run->result->counters.visits += group->count;
         run->result->counters.points += group->count;
-        if (run->front)
-        {
-            knQueryRun_AddCornersToFront(run, walk, group, visits.found | visits.descend);
-        }
         if (visits.found)
         {
             knQueryRun_TakeVisits(run, walk, &visits, group->points);

@@ -20,21 +20,43 @@ typedef struct knQueryBound
     float limit;
 } knQueryBound;
 
-#define KN_FRONT_POINTS 128
-#define KN_FRONT_EDGES  240
+#define KN_FRONT_FIRST 128  // items of a side at first
+#define KN_FRONT_MOST  4096 // a pair that needs more has no front
 
-// What a walk found near the other piece: until the two have moved by the reach, only these points
-// and edges can touch.
+// Of the sampled piece as the other one sees it.
+typedef struct knFrontPose
+{
+    knMat3 rotation;
+    knVec3 offset;
+} knFrontPose;
+
+// One direction of a front. An item is a node of the sampled piece's trees with all that hangs
+// below it from a child on, or a point alone; no point of it is nearer to the other piece than its
+// bound.
+typedef struct knFrontSide
+{
+    float *x, *y, *z; // in the frame of the asset
+    float* radius;    // m, of the ball around the item; 0 for a point
+    float* bound;     // m, as of the pose; negative for what may be inside
+    uint32_t* point;
+    uint32_t* cursor;  // the child that comes next, or KN_NONE
+    uint32_t* next;    // of those that wait to be tested
+    float* edgeBounds; // m, of the piece's sharp edges in the order of their list
+    uint32_t count, capacity, wanted;
+    uint32_t edgeCount; // 0 while nothing is known of them
+    uint32_t edgeCapacity, edgesWanted;
+    uint32_t freshCount; // items when it was made
+    bool isFresh;        // made in this query
+    bool isWhole;        // every point is in some item
+    knFrontPose pose;
+    knFrontPose edgePose;
+} knFrontSide;
+
+// What a pair remembers of its last walk; query_front.c.
 typedef struct knQueryFront
 {
-    float reach; // m; negative when it knows nothing
-    uint8_t pointCount;
-    uint8_t edgeCount;
-    uint8_t pointSides[KN_FRONT_POINTS];
-    uint8_t edgeSides[KN_FRONT_EDGES];
-    uint32_t points[KN_FRONT_POINTS];
-    uint32_t edges[KN_FRONT_EDGES];    // in the list of the piece
-    knVec3 positions[KN_FRONT_POINTS]; // in the frame of the asset
+    knFrontSide sides[2];
+    bool isKnown; // by an earlier query between these two
 } knQueryFront;
 
 // All that a query between two pieces takes.
@@ -46,8 +68,8 @@ typedef struct knPairQuery
     knArena* scratch;
     knPairContact* contacts;
     uint32_t capacity;
-    knQueryFront* front; // null for none; one that knows something is used, another is made
-    float frontReach;    // m, of one that is made
+    knQueryFront* front; // null for none
+    float frontRoom;     // m; bounds of so much more than is needed are asked for
     uint32_t slabCount;
     knQuerySlab slabs[KN_MAX_SLABS];
 } knPairQuery;
@@ -71,13 +93,24 @@ typedef struct knQueryWalk
     bool isDone;
 } knQueryWalk;
 
+// Items of a front that wait, level by level.
+typedef struct knFrontQueue
+{
+    uint64_t levels; // that have any, as bits
+    uint32_t level;  // that it is at: what comes later goes there at the earliest
+    uint32_t heads[KN_MAX_SPHERE_LEVELS];
+    uint32_t tails[KN_MAX_SPHERE_LEVELS];
+} knFrontQueue;
+
 typedef struct knQueryRun
 {
     knQueryWalk walks[2];
     const knContactLimits* limits;
     knSelection selection;
-    knQueryFront* front; // that is being made, or null
-    float frontReach;    // m
+    knQueryFront* front; // or null
+    float frontRoom;     // m; bounds of so much more than is needed are asked for
+    knFrontQueue queues[2];
+    float boundMargin; // m, that the half-spaces were moved out by
     knPairResult* result;
 } knQueryRun;
 
@@ -124,15 +157,24 @@ void knQueryRun_TakeVisits(knQueryRun* run, const knQueryWalk* walk, const knVis
 
 // Sharp edges of the sampled piece that cross the other with both ends outside.
 void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk);
-void knQueryRun_TestEdge(knQueryRun* run, knQueryWalk* walk, uint32_t index);
 
 // The points where cracks meet.
 void knQueryRun_TestCorners(knQueryRun* run, knQueryWalk* walk);
 
-// In query_front.c. Lanes that may be near enough, by their own reach, join the front.
-void knQueryRun_AddToFront(knQueryRun* run, knQueryWalk* walk, uint32_t base,
-                           const knVisits8* visits);
-void knQueryRun_AddCornersToFront(knQueryRun* run, const knQueryWalk* walk,
-                                  const knCornerGroup* corners, uint8_t near);
-void knQueryRun_AddEdgesToFront(knQueryRun* run, knQueryWalk* walk);
-void knQueryRun_TestFront(knQueryRun* run, const knQueryFront* front);
+// Motion of the sampled piece since a pose: of a point, and how much more that of one at a distance
+// of 1 m from it can be.
+typedef struct knFrontMove
+{
+    knMat3 turn;
+    knVec3 shift;
+    float spread;
+    float slack; // m, for rounding
+} knFrontMove;
+
+knFrontMove knMakeFrontMove(const knQueryWalk* walk, const knFrontPose* then);
+
+// Points and nodes of both sides; false when they did not fit and the answer is not whole.
+bool knQueryRun_TestFront(knQueryRun* run);
+
+// What knQueryRun_TestEdges does, where bounds are used up.
+void knQueryRun_TestFrontEdges(knQueryRun* run, knQueryWalk* walk);
