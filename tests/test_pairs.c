@@ -14,6 +14,8 @@
 #endif
 #define STEPS    60
 #define CONTACTS 4096
+#define SLOW     0.001f // of the smaller radius, in a step: answers are kept, and fronts
+#define FAST     0.01f  // only fronts
 
 static TestModel bunny;
 static knFamily* family;
@@ -147,13 +149,14 @@ typedef struct Tally
 } Tally;
 
 // Moves a pair step by step; whatever full detection finds deeper than `share` must be listed.
-static void WalkAlong(knRandom* random, const knContactLimits* limits, float share, Tally* tally)
+static void WalkAlong(knRandom* random, const knContactLimits* limits, float share, float pace,
+                      Tally* tally)
 {
     static knPairContact contacts[CONTACTS];
     knId id;
     knPairs* pairs = MakePairs(limits, &id);
     knPairInput input = RandomPair(random);
-    float size = 0.001f * fminf(input.sides[0].mesh->radius, input.sides[1].mesh->radius) *
+    float size = pace * fminf(input.sides[0].mesh->radius, input.sides[1].mesh->radius) *
                  knRandom_Range(random, 0.0f, 2.0f);
     knVec3 drift = knScale(-0.5f * size, knNormalize(input.sides[1].motion.start.position));
     uint64_t mended = 0;
@@ -196,7 +199,7 @@ static void EveryContactWithinTheMarginIsListed(void** state)
     for (int i = 0; i < WALKS; ++i)
     {
         // remembered distances are those of planes: a point may stand a little further off
-        WalkAlong(&random, &limits, 0.0f, &tally);
+        WalkAlong(&random, &limits, 0.0f, i % 4 == 0 ? FAST : SLOW, &tally);
     }
     printf("%llu of %llu answers remembered, %llu with contacts, %llu contacts checked\n",
            (unsigned long long)tally.kept, (unsigned long long)tally.asked,
@@ -215,7 +218,8 @@ static void WhatIsDeepIsListed(void** state)
     Tally tally = {0};
     for (int i = 0; i < WALKS; ++i)
     {
-        WalkAlong(&random, &limits, -(1.0f + limits.coherence) * limits.epsilon, &tally);
+        float deep = -(1.0f + limits.coherence) * limits.epsilon;
+        WalkAlong(&random, &limits, deep, i % 4 == 0 ? FAST : SLOW, &tally);
     }
     printf("%llu of %llu answers remembered, %llu deep contacts checked\n",
            (unsigned long long)tally.kept, (unsigned long long)tally.asked,
@@ -268,6 +272,46 @@ static void MemoryEnds(void** state)
     knDestroyPieceMesh(&mesh);
     knDestroyFamily(other);
     CloseModel(&box);
+}
+
+static knPairsCounters AskCounted(knPairs* pairs, knId id, const knPairInput* input)
+{
+    const knTouch* touches;
+    knPairs_ResetCounters(pairs);
+    (void)Ask(pairs, id, input, &touches);
+    return knPairs_Counters(pairs);
+}
+
+// When two that touch have moved a little, little is looked at again.
+static void AQueryLooksAtWhatHasComeNear(void** state)
+{
+    (void)state;
+    knRandom random = knMakeRandom(29);
+    knContactLimits limits = knDefaultContactLimits();
+    uint64_t first = 0, later = 0, firstCount = 0, laterCount = 0;
+    for (int i = 0; i < WALKS; ++i)
+    {
+        knId id;
+        knPairs* pairs = MakePairs(&limits, &id);
+        knPairInput input = RandomPair(&random);
+        float size = 0.004f * fminf(input.sides[0].mesh->radius, input.sides[1].mesh->radius);
+        for (int k = 0; k < 20; ++k)
+        {
+            knPairsCounters c = AskCounted(pairs, id, &input);
+            bool isAsked = c.kept + c.parted == 0;
+            // the first queries find out how much room a front needs
+            first += k == 0 ? c.query.visits + c.query.points : 0;
+            firstCount += k == 0 && isAsked;
+            later += k >= 10 ? c.query.visits + c.query.points : 0;
+            laterCount += k >= 10 && isAsked;
+            MoveALittle(&random, &input, knMakeVec3(0.0f, 0.0f, 0.0f), size);
+        }
+        knDestroyPairs(pairs);
+    }
+    assert_true(firstCount > 0 && laterCount > 0);
+    double before = (double)first / (double)firstCount, after = (double)later / (double)laterCount;
+    printf("%.0f nodes and points looked at first, %.0f later\n", before, after);
+    assert_true(after < 0.25 * before);
 }
 
 // The support of a piece's hull is that of all its vertices.
@@ -332,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(EveryContactWithinTheMarginIsListed),
         cmocka_unit_test(WhatIsDeepIsListed),
+        cmocka_unit_test(AQueryLooksAtWhatHasComeNear),
         cmocka_unit_test(MemoryEnds),
         cmocka_unit_test(ATouchOutlastsALittleLift),
         cmocka_unit_test(SupportIsTheFurthestVertex),
