@@ -265,9 +265,9 @@ KN_API bool knFieldQuery_SphereTest(knFieldQuery* query, knVec3 p, float radius)
 KN_API bool knFieldQuery_Distance(knFieldQuery* query, knVec3 p, float margin,
                                   knFieldContact* contact);
 
-// A bound of the fragment's distance from p: it is no nearer than the answer, at least when that is
-// more than `need`; else a ball of that radius may touch it. More than `wish` need not be shown,
-// and costs. For those who keep the answer and ask again when motion has used it up.
+// A bound of the fragment's distance from p: it is no nearer than the answer. When that is not more
+// than `need`, a ball of that radius may touch it. More than `wish` need not be shown, and costs.
+// For those who keep the answer and ask again when motion has used it up.
 KN_API float knFieldQuery_Clearance(knFieldQuery* query, knVec3 p, float need, float wish);
 
 typedef struct knProbeDef

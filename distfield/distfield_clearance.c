@@ -45,7 +45,6 @@ static float CellClearance(knFieldQuery* query, const knFragmentRecord* record, 
     return clear;
 }
 
-// A hit within `enough` ends the search: it is then one of those, not the nearest.
 static bool HitWithin(knFieldQuery* query, uint32_t tet, knVec3 p, knFaceHit* hit)
 {
     return tet != KN_NONE ? knHitAround(query, tet, p, kn_hitSurface, hit)
@@ -54,15 +53,14 @@ static bool HitWithin(knFieldQuery* query, uint32_t tet, knVec3 p, knFaceHit* hi
 
 // By the faces of the fragment. Negative when p is inside.
 static float FaceClearance(knFieldQuery* query, const knFragmentRecord* record, knVec3 p,
-                           float need, float wish)
+                           float wish)
 {
     knTetPoint point;
     if (knQueryInside(query, record, p, &point))
     {
         return -1.0f;
     }
-    knFaceHit hit = {.distance2 = (double)wish * (double)wish,
-                     .enough2 = (double)need * (double)need};
+    knFaceHit hit = {.distance2 = (double)wish * (double)wish};
     if (HitWithin(query, point.tet, p, &hit))
     {
         return (float)sqrt(hit.distance2) * NEARLY - query->field->grid.slack;
@@ -93,7 +91,7 @@ float knFieldQuery_Clearance(knFieldQuery* query, knVec3 p, float need, float wi
         return clear;
     }
     float most = need + field->def.exactRadius;
-    clear = FaceClearance(query, record, p, need, wish < most ? wish : most);
+    clear = FaceClearance(query, record, p, wish < most ? wish : most);
     query->counters.culledByFaces += clear > need;
     query->counters.spheresKept += !(clear > need);
     return clear;

@@ -92,7 +92,7 @@ bool knHitPolygon(const knPolygon* polygon, knDVec3 p, knFaceHit* hit)
     {
         return false;
     }
-    *hit = (knFaceHit){distance2, knDAdd(p, nearest), n, true, true, hit->enough2};
+    *hit = (knFaceHit){distance2, knDAdd(p, nearest), n, true, true};
     return true;
 }
 

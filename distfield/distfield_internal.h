@@ -275,8 +275,7 @@ typedef struct knFaceHit
     knDVec3 point;
     knDVec3 normal; // outward of the face that was hit, not unit
     bool isCrack;
-    bool isFound;   // else distance2 is only how far to look
-    double enough2; // a hit this near ends the search: it need not be the nearest; 0 for never
+    bool isFound; // else distance2 is only how far to look
 } knFaceHit;
 
 // Replaces the hit by a nearer one on the crack faces of the region, and on its original faces when

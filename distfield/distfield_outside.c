@@ -91,7 +91,7 @@ static bool HitReference(Search* search, uint32_t reference)
 
 static bool IsEnough(const Search* search, bool found)
 {
-    return found && (search->kind == kn_hitAny || search->hit->distance2 <= search->hit->enough2);
+    return found && search->kind == kn_hitAny;
 }
 
 static bool HitLeaf(Search* search, knKdNode leaf)

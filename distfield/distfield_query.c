@@ -137,7 +137,7 @@ static bool HitCornerPoints(const knFieldQuery* query, uint32_t tet, knDVec3 p, 
         double distance2 = knDDot(knDSub(c, p), knDSub(c, p));
         if (distance2 < hit->distance2)
         {
-            *hit = (knFaceHit){distance2, c, knToDouble(n->direction), true, true, hit->enough2};
+            *hit = (knFaceHit){distance2, c, knToDouble(n->direction), true, true};
             found = true;
         }
     }

@@ -26,20 +26,14 @@ typedef struct EdgeSearch
     float clear; // m, of what was looked at: no point of it is nearer
 } EdgeSearch;
 
-// Whether a part may touch the other piece.
-static bool IsNear(EdgeSearch* search, knVec3 p, float radius)
+// How much room there is around a point of the edge, at least.
+static float RoomAt(EdgeSearch* search, knVec3 p, float radius)
 {
-    float clear =
-        knFieldQuery_Clearance(&search->walk->field, p, radius, radius + search->room) - radius;
-    if (clear > 0.0f)
-    {
-        search->clear = fminf(search->clear, clear);
-    }
-    return !(clear > 0.0f);
+    return knFieldQuery_Clearance(&search->walk->field, p, radius, radius + search->room);
 }
 
 // Looks for a point of the edge inside the other piece, coarse to fine, where spheres around the
-// parts touch it.
+// parts touch it. What lies within half the room of the middle needs no further look.
 static bool FindInside(EdgeSearch* search, Part* found)
 {
     float length = knDistance(search->a, search->b);
@@ -51,11 +45,13 @@ static bool FindInside(EdgeSearch* search, Part* found)
         Part part = stack[--depth];
         knVec3 p = knLerp(search->a, search->b, part.middle);
         float radius = part.half * length;
-        if (!IsNear(search, p, radius))
+        float room = RoomAt(search, p, radius);
+        if (room > radius)
         {
+            search->clear = fminf(search->clear, room - radius);
             continue;
         }
-        if (knFieldQuery_Inside(&search->walk->field, p))
+        if (!(room > 0.0f) && knFieldQuery_Inside(&search->walk->field, p))
         {
             *found = part;
             search->clear = -FLT_MAX;
@@ -63,9 +59,11 @@ static bool FindInside(EdgeSearch* search, Part* found)
         }
         if (radius > search->step && depth + 2 <= 16)
         {
-            float half = 0.5f * part.half;
-            stack[depth++] = (Part){part.middle + half, half};
-            stack[depth++] = (Part){part.middle - half, half};
+            float free = room > 0.0f ? 0.5f * room : 0.0f;
+            search->clear = fminf(search->clear, free > 0.0f ? free : FLT_MAX);
+            float half = 0.5f * (part.half - free / length), away = part.half - half;
+            stack[depth++] = (Part){part.middle + away, half};
+            stack[depth++] = (Part){part.middle - away, half};
         }
         else
         {
@@ -171,27 +169,48 @@ void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk)
 // The bounds of all edges as they are now.
 static void ShrinkEdgeBounds(const knQueryWalk* walk, const knPieceEdges* list, knFrontSide* side)
 {
-    if (side->edgeCount == 0)
+    knFrontMove m = knMakeFrontMove(walk, &side->edgePose);
+    for (uint32_t i = 0; i < list->count; ++i)
     {
+        // all of it moves no more than the end that moves most
+        const knPieceEdge* edge = &list->edges[i];
+        float a = knLengthSquared(knAdd(knMulMV(m.turn, edge->a), m.shift));
+        float b = knLengthSquared(knAdd(knMulMV(m.turn, edge->b), m.shift));
+        side->edgeBounds[i] -= sqrtf(a > b ? a : b) * 1.00001f + m.slack;
+    }
+}
+
+// And lifts those that half-spaces know to be far.
+static void LiftEdgeBounds(const knQueryRun* run, const knQueryWalk* walk, const knPieceEdges* list,
+                           knFrontSide* side)
+{
+    for (uint32_t k = 0; k < walk->boundCount; ++k)
+    {
+        knVec3 n = walk->bounds[k].normal;
+        float limit = walk->bounds[k].limit - run->boundMargin;
         for (uint32_t i = 0; i < list->count; ++i)
         {
-            side->edgeBounds[i] = 0.0f;
+            float a = knDot(n, list->edges[i].a), b = knDot(n, list->edges[i].b);
+            float beyond = (a < b ? a : b) - limit;
+            side->edgeBounds[i] = beyond > side->edgeBounds[i] ? beyond : side->edgeBounds[i];
         }
     }
-    else
+}
+
+static void BeginEdges(const knQueryRun* run, const knQueryWalk* walk, const knPieceEdges* list,
+                       knFrontSide* side)
+{
+    if (side->edgeCount > 0)
     {
-        knFrontMove m = knMakeFrontMove(walk, &side->edgePose);
-        for (uint32_t i = 0; i < list->count; ++i)
-        {
-            // all of it moves no more than the end that moves most
-            const knPieceEdge* edge = &list->edges[i];
-            float a = knLengthSquared(knAdd(knMulMV(m.turn, edge->a), m.shift));
-            float b = knLengthSquared(knAdd(knMulMV(m.turn, edge->b), m.shift));
-            side->edgeBounds[i] -= sqrtf(a > b ? a : b) * 1.00001f + m.slack;
-        }
+        ShrinkEdgeBounds(walk, list, side);
+    }
+    for (uint32_t i = side->edgeCount; i < list->count; ++i)
+    {
+        side->edgeBounds[i] = 0.0f;
     }
     side->edgeCount = list->count;
     side->edgePose = (knFrontPose){walk->rotation, walk->offset};
+    LiftEdgeBounds(run, walk, list, side);
 }
 
 void knQueryRun_TestFrontEdges(knQueryRun* run, knQueryWalk* walk)
@@ -208,7 +227,7 @@ void knQueryRun_TestFrontEdges(knQueryRun* run, knQueryWalk* walk)
         knQueryRun_TestEdges(run, walk);
         return;
     }
-    ShrinkEdgeBounds(walk, list, side);
+    BeginEdges(run, walk, list, side);
     for (uint32_t i = 0; i < list->count && !run->selection.isStopped; ++i)
     {
         if (!(side->edgeBounds[i] > 0.0f))

@@ -35,7 +35,7 @@ static void AskClearance(World* w, const Oracle* o, uint32_t fragment, Tally* ta
         float wish = need + 0.05f * w->size * knRandom_Float(&w->random);
         float clear = knFieldQuery_Clearance(&query, p, need, wish);
         double d = SignedDistance(o, p);
-        assert_true((double)clear <= d + 1e-6 * (double)w->size || clear <= need);
+        assert_true((double)clear <= d + 1e-6 * (double)w->size || clear <= 0.0f);
         tally->asked += d > (double)need;
         tally->shown += clear > need;
         tally->tight += clear > 0.9f * (float)fmin(d, (double)wish) && clear > need;
