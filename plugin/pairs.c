@@ -5,7 +5,6 @@
 
 #define FULL_CAPACITY  2048 // contacts of a pair without selection
 #define FIRST_CAPACITY 16
-#define MORE_CAPACITY  32 // for a pair with many contacts beyond the margin
 
 knPairsDef knDefaultPairsDef(void)
 {
@@ -169,7 +168,7 @@ static uint32_t WantedContacts(const knPairs* p, const knPair* pair)
     m += p->limits.growth;
     m = m < p->limits.maxContacts ? m : p->limits.maxContacts;
     m = m < FIRST_CAPACITY ? FIRST_CAPACITY : m;
-    return m + KN_MAX_SWEEP_CONTACTS + (pair->cache.isShort ? MORE_CAPACITY : 0);
+    return m + KN_MAX_SWEEP_CONTACTS;
 }
 
 // Only before a query: what the last one gave is dropped.

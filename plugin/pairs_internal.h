@@ -25,7 +25,6 @@ typedef struct knPairCache
     uint32_t slabCount;
     knVec3 slabAxes[KN_MAX_SLABS]; // in the frame of side 1, of the walk that made the front
     uint32_t count;                // of contacts kept
-    bool isShort;                  // of room for contacts: the next query gets more
     knVec3 axis;                   // that parted the two last, in the world; zero for none
     knVec3 way; // that side 0 takes out of side 1 where they are wedged; zero for none
 } knPairCache;

@@ -156,7 +156,6 @@ static knResult RunQuery(const knPairJob* job, uint32_t* count)
     {
         return done;
     }
-    job->cache->isShort = job->cache->isShort || result.isShort;
     MendNormals(job, contacts, result.count);
     knPairJob_FindWayOut(job, contacts, result.count, result.radius);
     int first = knPairInput_PieceSide(job->input);

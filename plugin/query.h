@@ -85,7 +85,6 @@ typedef struct knPairResult
     uint32_t count;
     bool isFull;     // stopped because m, or the array, was full
     uint32_t beyond; // of them beyond the margin: the room of the state
-    bool isShort;    // some beyond the margin did not fit
     float reach;  // m: points that are not among the contacts are no nearer; negative when inside
     float radius; // m, that the shares of the limits refer to
     knQueryCounters counters;

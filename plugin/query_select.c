@@ -72,7 +72,6 @@ void knSelection_End(const knSelection* s, knPairState* state, knPairResult* res
 {
     // where m can grow no further, the next query would list no more
     bool isSpent = s->isStopped && s->limit == s->limits->maxContacts;
-    result->isShort = s->isLost;
     result->reach = s->isStopped && !isSpent ? -FLT_MAX
                     : s->isDeep || isSpent   ? -s->epsilon
                     : s->isLost              ? s->margin
