@@ -56,6 +56,18 @@ static void DescribeWorst(char* note, size_t size, const knBreakRun* run, Spread
              1e3 * s->fracture, 1e3 * s->update, 1e3 * s->engine, run->pieceCount);
 }
 
+static knResult AddRows(knBenchRun* bench, knBenchRow* rows, size_t count, const char* peerName)
+{
+    knResult result = kn_success;
+    for (size_t i = 0; result == kn_success && i < count; ++i)
+    {
+        rows[i].ratio = knBetterRatio(rows[i].ours, rows[i].peer, false);
+        snprintf(rows[i].peerName, sizeof rows[i].peerName, "%s", peerName);
+        result = knBenchRun_AddRow(bench, &rows[i]);
+    }
+    return result;
+}
+
 static knResult AddPair(knBenchRun* bench, const char* name, const knBreakRun* ours,
                         const knBreakRun* theirs, const char* peerName)
 {
@@ -79,14 +91,7 @@ static knResult AddPair(knBenchRun* bench, const char* name, const knBreakRun* o
     rows[2].peer = 1e3 * shapes.worst;
     snprintf(rows[2].note, sizeof rows[2].note,
              "most in one step: ours field, forest and edges; the peer's shapes");
-    knResult result = kn_success;
-    for (size_t i = 0; result == kn_success && i < COUNT(rows); ++i)
-    {
-        rows[i].ratio = knBetterRatio(rows[i].ours, rows[i].peer, false);
-        snprintf(rows[i].peerName, sizeof rows[i].peerName, "%s", peerName);
-        result = knBenchRun_AddRow(bench, &rows[i]);
-    }
-    return result;
+    return AddRows(bench, rows, COUNT(rows), peerName);
 }
 
 // ---- scenes
@@ -171,14 +176,7 @@ static knResult AddPop(knBenchRun* bench, const char* model, const char* peerNam
     rows[1].peer = 1e3 * pop->peerMiss;
     snprintf(rows[1].note, sizeof rows[1].note,
              "furthest of them beside its fall then; the peer's solver is set as ours");
-    knResult result = kn_success;
-    for (size_t i = 0; result == kn_success && i < COUNT(rows); ++i)
-    {
-        rows[i].ratio = knBetterRatio(rows[i].ours, rows[i].peer, false);
-        snprintf(rows[i].peerName, sizeof rows[i].peerName, "%s", peerName);
-        result = knBenchRun_AddRow(bench, &rows[i]);
-    }
-    return result;
+    return AddRows(bench, rows, COUNT(rows), peerName);
 }
 
 // Every object that breaks in the scenes.
