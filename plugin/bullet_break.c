@@ -45,7 +45,22 @@ knResult knWorld_SetBreakable(knWorld* w, knFamilyId id, bool isBreakable)
     return kn_success;
 }
 
-void knWorld_NoteVelocities(knWorld* w)
+#define MOST_TURN 1.5708f // radians in a step
+
+// A splinter that is hit off its middle spins faster than a step can follow: where it is then has
+// nothing to do with its motion, and what it meets there gets energy from nothing. Engines turn
+// bodies by no more than this anyway.
+static void LimitSpin(knBody* body, knBodyState* state, float dt)
+{
+    float turn = knLength(state->spin) * dt;
+    if (body->piece && turn > MOST_TURN && state->mass > 0.0f)
+    {
+        state->spin = knScale(MOST_TURN / turn, state->spin);
+        knPortBody_SetVelocity(body->port, state->velocity, state->spin);
+    }
+}
+
+void knWorld_NoteVelocities(knWorld* w, float dt)
 {
     for (knId id = knPool_Next(&w->bodies, (knId){0}); !knId_IsNull(id);
          id = knPool_Next(&w->bodies, id))
@@ -53,6 +68,7 @@ void knWorld_NoteVelocities(knWorld* w)
         knBody* body = knPool_Get(&w->bodies, id);
         knBodyState state;
         knPortBody_State(body->port, &state);
+        LimitSpin(body, &state, dt);
         body->velocity = state.velocity;
         body->spin = state.spin;
     }
@@ -486,7 +502,7 @@ knResult knWorld_Break(knWorld* w, float dt)
     b->seconds = knPort_Now() - start - b->updateSeconds;
     if (!knPort_IsOwner(w->port))
     {
-        knWorld_NoteVelocities(w);
+        knWorld_NoteVelocities(w, dt);
     }
     return kn_success;
 }

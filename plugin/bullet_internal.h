@@ -366,7 +366,7 @@ uint32_t knStream_ReadImpacts(knStream* stream, knImpact impacts[KN_MAX_CRACK_HI
 knResult knStream_WriteSplit(knStream* stream, const knSplitDef* def, uint32_t nodeCount);
 void knStream_ReadSplit(knStream* stream, knArena* arena, uint32_t nodeCount, knSplitDef* def);
 
-void knWorld_NoteVelocities(knWorld* world);
+void knWorld_NoteVelocities(knWorld* world, float dt);
 knResult knWorld_ReserveBreaks(knWorld* world);
 void knWorld_DropBreaks(knWorld* world);
 

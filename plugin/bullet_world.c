@@ -159,7 +159,7 @@ knResult knWorld_Step(knWorld* w, float dt)
     double start = knPort_Now();
     w->recorder.muted += 1;
     knPairs_ResetCounters(w->pairs);
-    knWorld_NoteVelocities(w);
+    knWorld_NoteVelocities(w, dt);
     knPort_Step(w->port, dt);
     knResult result = knWorld_Break(w, dt);
     w->stepTime = knPort_Now() - start;

@@ -122,24 +122,27 @@ static void SwapPools(knFamily* f, uint32_t count)
 
 // ---- original edges
 
-static void AddWhole(Edges* e, uint32_t edge)
+static void AddWhole(Edges* e, const knModelEdge* known)
 {
-    const uint32_t* v = e->mesh->edges[edge].v;
+    const uint32_t* v = e->mesh->edges[known->edge].v;
     AddEdge(e, (knPieceEdge){.a = e->mesh->nodes[v[0]],
                              .b = e->mesh->nodes[v[1]],
+                             .normals = {known->normals[0], known->normals[1]},
                              .id = EdgeId(v[0], v[1]),
                              .node = v[0],
-                             .source = ORIGINAL | edge});
+                             .source = ORIGINAL | known->edge});
 }
 
-static void AddHalves(Edges* e, uint32_t edge)
+static void AddHalves(Edges* e, const knPieceEdge* whole)
 {
+    uint32_t edge = whole->source & ~ORIGINAL;
     uint32_t point = e->cuts->edgeCuts[edge];
     for (uint32_t side = 0; side < 2; ++side)
     {
         uint32_t node = e->mesh->edges[edge].v[side];
         AddEdge(e, (knPieceEdge){.a = e->mesh->nodes[node],
                                  .b = e->cuts->points[point].position,
+                                 .normals = {whole->normals[0], whole->normals[1]},
                                  .id = EdgeId(node, knCutStore_PointId(e->cuts, point, side)),
                                  .node = node,
                                  .source = ORIGINAL | edge});
@@ -165,7 +168,7 @@ knResult knFamily_ListEdges(knFamily* f)
     {
         if (all->edges[i].cosine < f->edgeCosine)
         {
-            AddWhole(&e, all->edges[i].edge);
+            AddWhole(&e, &all->edges[i]);
         }
     }
     f->edges[0] = (knPieceEdges){.edges = e.pool, .count = e.count};
@@ -182,7 +185,7 @@ static void HandOn(Edges* e, const knPieceEdge* old)
         uint32_t point = e->cuts->edgeCuts[edge];
         if (point >= e->delta->firstPoint && point != KN_NONE)
         {
-            AddHalves(e, edge);
+            AddHalves(e, old);
         }
         else
         {

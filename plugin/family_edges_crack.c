@@ -24,6 +24,7 @@ typedef struct Side
     const knCrackFace* face;
     const knCrackRim* rim;
     knVec3 normal;
+    knVec3 beyond; // normal of the face that it meets
     uint32_t tet;
     int i, next; // its ends
 } Side;
@@ -49,7 +50,7 @@ static knVec3 PlaneNormalAt(const Edges* e, uint32_t tet, int plane, int corner)
 // Whether the crack goes on in the next tetrahedron at a sharp and convex angle. One end of the
 // side at least is the cut point of an edge, and the plane that cut it there is the one that goes
 // on.
-static bool TurnsSharply(const Edges* e, const Side* side, uint32_t face, uint32_t other)
+static bool TurnsSharply(const Edges* e, Side* side, uint32_t face, uint32_t other)
 {
     uint32_t id = side->rim->ids[side->i];
     uint32_t end = e->cuts->nodeCount + 2 * e->cuts->pointCount;
@@ -73,6 +74,7 @@ static bool TurnsSharply(const Edges* e, const Side* side, uint32_t face, uint32
     }
     int corner = e->mesh->tets[other].v[ends[0]] == node ? ends[0] : ends[1];
     knVec3 normal = PlaneNormalAt(e, other, plane, corner);
+    side->beyond = normal;
     if (knDot(side->normal, normal) >= e->family->edgeCosine)
     {
         return false;
@@ -91,6 +93,7 @@ static void AddSide(Edges* e, const Side* side, uint8_t mask, uint32_t face)
     int corner = mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
     AddEdge(e, (knPieceEdge){.a = side->face->points[side->i],
                              .b = side->face->points[side->next],
+                             .normals = {side->normal, side->beyond},
                              .id = EdgeId(side->rim->ids[side->i], side->rim->ids[side->next]),
                              .node = v[corner],
                              .source = 8 * side->tet + face});
@@ -128,7 +131,12 @@ static void AddPart(Edges* e, uint32_t tet, uint8_t mask, uint8_t which)
         const knCrackFace* face = &cracks.faces[f];
         for (int i = 0; i < face->count; ++i)
         {
-            Side side = {face, &rims[f], normals[f], tet, i, i + 1 < face->count ? i + 1 : 0};
+            Side side = {.face = face,
+                         .rim = &rims[f],
+                         .normal = normals[f],
+                         .tet = tet,
+                         .i = i,
+                         .next = i + 1 < face->count ? i + 1 : 0};
             uint8_t across = rims[f].across[i];
             if (!(which >> (across < 4 ? across : 4) & 1))
             {
@@ -153,6 +161,7 @@ static void AddPart(Edges* e, uint32_t tet, uint8_t mask, uint8_t which)
             }
             if (knDot(side.normal, normal) < e->family->edgeCosine)
             {
+                side.beyond = normal;
                 AddSide(e, &side, mask, INSIDE);
             }
         }
@@ -186,7 +195,8 @@ static bool FindTrace(const Edges* e, uint32_t tet, uint8_t below, uint32_t face
     return true;
 }
 
-static void AddTrace(Edges* e, uint32_t tet, const Trace* trace, bool withLone, uint32_t face)
+static void AddTrace(Edges* e, uint32_t tet, const Trace* trace, const knVec3 normals[2],
+                     bool withLone, uint32_t face)
 {
     const uint32_t* v = e->mesh->tets[tet].v;
     knVec3 positions[2];
@@ -200,6 +210,7 @@ static void AddTrace(Edges* e, uint32_t tet, const Trace* trace, bool withLone, 
     }
     AddEdge(e, (knPieceEdge){.a = positions[0],
                              .b = positions[1],
+                             .normals = {normals[0], normals[1]},
                              .id = EdgeId(ids[0], ids[1]),
                              .node = v[withLone ? trace->lone : trace->ends[0]],
                              .source = 8 * tet + face});
@@ -245,7 +256,8 @@ static void AddTurn(Edges* e, uint32_t tet, const Trace* trace, knVec3 normal, u
     const uint32_t* v = e->mesh->tets[other].v;
     int corner = v[0] == node ? 0 : v[1] == node ? 1 : v[2] == node ? 2 : 3;
     bool otherBelow = CutOf(e, other)->below[0] >> corner & 1;
-    float cosine = knDot(normal, KnownNormal(e, other, IsCrossed(e, other)));
+    knVec3 next = KnownNormal(e, other, IsCrossed(e, other));
+    float cosine = knDot(normal, next);
     if ((below == otherBelow ? cosine : -cosine) >= e->family->edgeCosine)
     {
         return;
@@ -255,7 +267,11 @@ static void AddTurn(Edges* e, uint32_t tet, const Trace* trace, knVec3 normal, u
     uint32_t face = 6u - trace->lone - trace->ends[0] - trace->ends[1];
     if (height != 0.0f)
     {
-        AddTrace(e, tet, trace, (height < 0.0f) == below, face);
+        // out of the part where the angle is convex
+        bool withLone = (height < 0.0f) == below, isBelow = withLone == below;
+        bool isNextBelow = withLone == otherBelow;
+        knVec3 normals[2] = {isBelow ? normal : knNeg(normal), isNextBelow ? next : knNeg(next)};
+        AddTrace(e, tet, trace, normals, withLone, face);
     }
 }
 
@@ -275,13 +291,15 @@ static void AddOnePlane(Edges* e, uint32_t tet)
         bool loneBelow = below >> trace.lone & 1;
         if (other == KN_NONE)
         {
-            float cosine = knDot(normal, FaceNormal(e->mesh, tet, face));
+            knVec3 surface = FaceNormal(e->mesh, tet, face);
+            float cosine = knDot(normal, surface);
             for (int side = 0; side < 2; ++side)
             {
                 // the part below, then the one above
                 if ((side == 0 ? cosine : -cosine) < limit)
                 {
-                    AddTrace(e, tet, &trace, loneBelow == (side == 0), INSIDE);
+                    knVec3 normals[2] = {side == 0 ? normal : knNeg(normal), surface};
+                    AddTrace(e, tet, &trace, normals, loneBelow == (side == 0), INSIDE);
                 }
             }
         }

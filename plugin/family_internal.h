@@ -6,8 +6,9 @@
 // An edge of the whole object that is convex at all.
 typedef struct knModelEdge
 {
-    uint32_t edge; // of the mesh
-    float cosine;  // between the normals of its triangles
+    uint32_t edge;     // of the mesh
+    float cosine;      // between the normals of its triangles
+    knVec3 normals[2]; // of these, out of the object
 } knModelEdge;
 
 typedef struct knModelEdges
@@ -36,9 +37,10 @@ struct knModel
 typedef struct knPieceEdge
 {
     knVec3 a, b;
-    uint32_t id;     // hash of the ends' point ids: the same edge has the same in the next step
-    uint32_t node;   // of the piece, where the edge is
-    uint32_t source; // where it lies: family_edges.c
+    knVec3 normals[2]; // of the faces that meet there, out of the piece
+    uint32_t id;       // hash of the ends' point ids: the same edge has the same in the next step
+    uint32_t node;     // of the piece, where the edge is
+    uint32_t source;   // where it lies: family_edges.c
 } knPieceEdge;
 
 typedef struct knPieceEdges

@@ -13,15 +13,16 @@ static knVec3 BoundaryNormal(const knTetMesh* mesh, uint32_t boundaryFace)
     return knNormalize(knCross(knSub(mesh->nodes[t.v[1]], o), knSub(mesh->nodes[t.v[2]], o)));
 }
 
-// The cosine of the angle between two triangles at an edge; 1 when it is not convex.
-static float Sharpness(const knTetMesh* mesh, uint32_t edge, uint32_t face, uint32_t other)
+// The cosine of the angle between the two triangles at an edge is 1 when it is not convex.
+static knModelEdge MakeEdge(const knTetMesh* mesh, uint32_t edge, uint32_t face, uint32_t other)
 {
-    knVec3 n = BoundaryNormal(mesh, face);
+    knModelEdge made = {edge, 1.0f, {BoundaryNormal(mesh, face), BoundaryNormal(mesh, other)}};
     knTriangle t = knTetMesh_BoundaryTriangle(mesh, other);
     const uint32_t* v = mesh->edges[edge].v;
     uint32_t apex = t.v[0] + t.v[1] + t.v[2] - v[0] - v[1];
-    float height = knDot(n, knSub(mesh->nodes[apex], mesh->nodes[v[0]]));
-    return height < 0.0f ? knDot(n, BoundaryNormal(mesh, other)) : 1.0f;
+    float height = knDot(made.normals[0], knSub(mesh->nodes[apex], mesh->nodes[v[0]]));
+    made.cosine = height < 0.0f ? knDot(made.normals[0], made.normals[1]) : 1.0f;
+    return made;
 }
 
 // Calls for each side of the boundary's triangles: the edge and the face.
@@ -40,10 +41,10 @@ static void AddFace(const knTetMesh* mesh, uint32_t face, uint32_t* faces, knMod
             faces[edge] = face;
             continue;
         }
-        float cosine = Sharpness(mesh, edge, faces[edge], face);
-        if (cosine < 1.0f)
+        knModelEdge made = MakeEdge(mesh, edge, faces[edge], face);
+        if (made.cosine < 1.0f)
         {
-            list->edges[list->count++] = (knModelEdge){edge, cosine};
+            list->edges[list->count++] = made;
         }
     }
 }

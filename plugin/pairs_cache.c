@@ -156,6 +156,49 @@ bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
     return true;
 }
 
+#define HOLD    1.0f  // epsilons, that another way out must be shorter by
+#define SHALLOW 4.0f  // epsilons; what is deeper takes whatever is shortest
+#define SAME    0.98f // cosine; normals that differ by less are the same
+
+// Near an edge a point has two ways out that are as good: which one is the nearer changes from step
+// to step, and what rests on the point loses its hold. It keeps the way that it had, until the
+// other is shorter by more than epsilon.
+void knPairCache_HoldNormals(const knPairJob* job, knPairContact* contacts, uint32_t count,
+                             float radius)
+{
+    const knPairCache* cache = job->cache;
+    if (cache->count == 0 || !CanKeep(job) || !IsKnown(job))
+    {
+        return;
+    }
+    float epsilon = job->limits->epsilon * radius;
+    int first = knPairInput_PieceSide(job->input);
+    Frame frames[2];
+    FindFrames(job->input, frames);
+    for (uint32_t i = 0; i < cache->count; ++i)
+    {
+        const knKeptTouch* kept = &job->kept[i];
+        for (uint32_t k = 0; k < count && kept->touched; ++k)
+        {
+            knPairContact* c = &contacts[k];
+            if (c->contact.feature != kept->feature || (c->side ^ first) != kept->side)
+            {
+                continue;
+            }
+            knTouch touch = Refreshed(frames, kept);
+            knVec3 normal = kept->side == 0 ? touch.normal : knNeg(touch.normal);
+            float least = fmaxf(c->contact.distance - HOLD * epsilon, -SHALLOW * epsilon);
+            if (touch.distance < cache->margin && touch.distance > least &&
+                knDot(normal, c->contact.normal) < SAME)
+            {
+                c->contact.normal = normal;
+                c->contact.distance = touch.distance;
+            }
+            break;
+        }
+    }
+}
+
 #define SLOW 0.05f // of the smaller radius, in a step: else a front is spent before it is used
 
 static bool IsSlow(const knPairInput* input)

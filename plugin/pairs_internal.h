@@ -153,6 +153,11 @@ uint32_t knPairCache_Linger(const knPairJob* job, uint32_t count, knKeptTouch* l
                             uint32_t* lingerCount);
 void knPairCache_KeepLinger(const knPairJob* job, const knKeptTouch* linger, uint32_t count);
 
+// Contacts that the last answer had as well keep their normals where the new ones are hardly
+// better; `radius` is what shares refer to.
+void knPairCache_HoldNormals(const knPairJob* job, knPairContact* contacts, uint32_t count,
+                             float radius);
+
 // Readies the front for a query between pieces: what it knows of others is forgotten. Null for
 // none.
 knQueryFront* knPairCache_Front(const knPairJob* job);

@@ -157,6 +157,7 @@ static knResult RunQuery(const knPairJob* job, uint32_t* count)
         return done;
     }
     MendNormals(job, contacts, result.count);
+    knPairCache_HoldNormals(job, contacts, result.count, result.radius);
     knPairJob_FindWayOut(job, contacts, result.count, result.radius);
     int first = knPairInput_PieceSide(job->input);
     float margin = job->limits->margin * result.radius;

@@ -19,7 +19,7 @@ static size_t ItemBytes(const knQueryPiece* piece)
 size_t knQueryBytes(const knQueryPiece* a, const knQueryPiece* b)
 {
     size_t run = (sizeof(knQueryRun) + KN_CACHE_LINE - 1) & ~(size_t)(KN_CACHE_LINE - 1);
-    return ItemBytes(a) + ItemBytes(b) + run;
+    return ItemBytes(a) + ItemBytes(b) + run + knQueryCrossBytes(a) + knQueryCrossBytes(b);
 }
 
 static float PieceRadius(const knQueryPiece* piece)
@@ -234,19 +234,19 @@ static bool AreApart(const knQueryRun* run)
     return false;
 }
 
+// Where nothing else holds the two apart: an edge through what has none, and no point nearby.
 static void TestEdges(knQueryRun* run, void test(knQueryRun*, knQueryWalk*))
 {
-    for (int i = 0; i < 2; ++i)
+    for (int i = 0; i < 2 && run->limits->edgeContacts > 0; ++i)
     {
-        if (run->result->count - run->result->beyond < run->limits->edgeContacts &&
-            !run->selection.isStopped)
+        if (run->result->count == run->result->beyond && !run->selection.isStopped)
         {
             test(run, &run->walks[i]);
         }
     }
 }
 
-static void Walk(knQueryRun* run)
+static void Walk(knQueryRun* run, knArena* scratch)
 {
     if (AreApart(run))
     {
@@ -263,6 +263,7 @@ static void Walk(knQueryRun* run)
     }
     knQueryRun_TestCorners(run, &run->walks[0]);
     knQueryRun_TestCorners(run, &run->walks[1]);
+    knQueryRun_TestCrossings(run, scratch);
     TestEdges(run, knQueryRun_TestEdges);
 }
 
@@ -302,13 +303,14 @@ knResult knPairQuery_Run(const knPairQuery* query, knPairResult* result)
     SetBounds(&run->walks[1], query, run->boundMargin);
     if (run->front && knQueryRun_TestFront(run))
     {
+        knQueryRun_TestCrossings(run, scratch);
         TestEdges(run, knQueryRun_TestFrontEdges);
     }
     else
     {
         // also what did not fit into a front
         BeginRun(run, query);
-        Walk(run);
+        Walk(run, scratch);
     }
     knSelection_End(&run->selection, query->state, &found);
     found.counters.fields[0] = run->walks[0].field.counters;

@@ -18,14 +18,16 @@
 // meanings stand in one table: knContactSettings.
 typedef struct knContactLimits
 {
-    size_t size;           // of this struct
-    uint32_t contacts;     // m at first; the paper's 8
-    uint32_t maxContacts;  // m grows no further
-    uint32_t growth;       // of m, per query that reaches it
-    uint32_t decay;        // queries that need fewer before m falls by one
-    float epsilon;         // share; penetration that the selection may leave: the paper's 0.002
-    float margin;          // share; contacts are found this far before they touch
-    uint32_t edgeContacts; // sharp edges are tested when points gave fewer contacts; 0 for never
+    size_t size;          // of this struct
+    uint32_t contacts;    // m at first; the paper's 8
+    uint32_t maxContacts; // m grows no further
+    uint32_t growth;      // of m, per query that reaches it
+    uint32_t decay;       // queries that need fewer before m falls by one
+    float epsilon;        // share; penetration that the selection may leave: the paper's 0.002
+    float margin;         // share; contacts are found this far before they touch
+    // sharp edges against shapes are tested when points gave fewer contacts; those of two pieces
+    // always, unless this is 0
+    uint32_t edgeContacts;
     // what motion may use up before a pair of knPairs is asked again, as a share of epsilon and of
     // twice the margin: its contacts are kept meanwhile and go with their bodies; 0 to ask always
     float coherence;

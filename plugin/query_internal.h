@@ -158,6 +158,12 @@ void knQueryRun_TakeVisits(knQueryRun* run, const knQueryWalk* walk, const knVis
 // Sharp edges of the sampled piece that cross the other with both ends outside.
 void knQueryRun_TestEdges(knQueryRun* run, knQueryWalk* walk);
 
+// Scratch that the edges of a piece take.
+size_t knQueryCrossBytes(const knQueryPiece* piece);
+
+// Sharp edges of both that cross or are about to.
+void knQueryRun_TestCrossings(knQueryRun* run, knArena* scratch);
+
 // The points where cracks meet.
 void knQueryRun_TestCorners(knQueryRun* run, knQueryWalk* walk);
 

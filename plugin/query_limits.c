@@ -20,7 +20,8 @@ static const knSetting rows[] = {
     ROW(margin, kn_settingFloat, 0.002, 0, 1, "radius",
         "contacts are found this far before they touch, the same share"),
     ROW(edgeContacts, kn_settingCount, 4, 0, MANY, "",
-        "sharp edges are tested when points gave fewer contacts; 0: never"),
+        "sharp edges meet shapes when points gave fewer contacts, edges of pieces always; 0: "
+        "never"),
     ROW(coherence, kn_settingFloat, 1.0, 0, 1, "epsilon",
         "that motion may use up before a pair is asked again; 0: in every step"),
     ROW(full, kn_settingSwitch, 0, 0, 1, "", "no selection: every point in contact"),

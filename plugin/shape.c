@@ -147,6 +147,11 @@ knVec3 knShape_Support(const knShape* shape, knVec3 direction)
                        knNormalize(direction));
 }
 
+static bool IsSame(knVec3 a, knVec3 b)
+{
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
 // Along one axis of the world.
 static void BoundAxis(const knShape* shape, knTransform t, knVec3 axis, float* lower, float* upper)
 {
@@ -158,10 +163,10 @@ static void BoundAxis(const knShape* shape, knTransform t, knVec3 axis, float* l
         *lower = at + knDot(knShape_Support(shape, knNeg(d)), d);
         return;
     }
-    // only a plane at a right angle to the axis ends along it
+    // only a plane at a right angle to the axis ends along it: the least tilt is much, far away
     float foot = at + shape->offset * knDot(shape->half, d);
-    *upper = knDot(shape->half, d) > 0.99999f ? foot + shape->margin : FLT_MAX;
-    *lower = knDot(shape->half, d) < -0.99999f ? foot - shape->margin : -FLT_MAX;
+    *upper = IsSame(shape->half, d) ? foot + shape->margin : FLT_MAX;
+    *lower = IsSame(shape->half, knNeg(d)) ? foot - shape->margin : -FLT_MAX;
 }
 
 knBox knShape_Box(const knShape* shape, knTransform t)

@@ -187,11 +187,26 @@ static bool HasEdgeContacts(const knShape* shape)
            shape->kind != kn_shapePlane;
 }
 
-static void Run(knShapeRun* run)
+// Whether the piece's box is further away than anything matters.
+static bool IsApart(const knShapeRun* run)
 {
     knTransform toPiece = knInvMulTransforms(run->piece->transform, run->toWorld);
-    if (!knBox_Overlaps(knBox_Expand(run->box, run->selection.reach),
-                        knShape_Box(run->shape, toPiece)))
+    if (run->shape->kind == kn_shapePlane)
+    {
+        // a plane has no box of its own but for those that stand upright on it
+        knVec3 e = knScale(0.5f, knBox_Extent(run->box));
+        knVec3 n = knRotate(toPiece.rotation, run->shape->half);
+        float half = e.x * fabsf(n.x) + e.y * fabsf(n.y) + e.z * fabsf(n.z);
+        knVec3 middle = knShapeRun_ToShape(run, knBox_Center(run->box));
+        return knShape_Distance(run->shape, middle, NULL) - 1.0001f * half > run->selection.reach;
+    }
+    return !knBox_Overlaps(knBox_Expand(run->box, run->selection.reach),
+                           knShape_Box(run->shape, toPiece));
+}
+
+static void Run(knShapeRun* run)
+{
+    if (IsApart(run))
     {
         return;
     }

@@ -211,6 +211,30 @@ static knBodyDef PlateDef(void)
     return def;
 }
 
+// What spins further in a step than the engine turns bodies would meet others with a motion that it
+// does not have.
+static void SpinIsNoFasterThanAStepCanFollow(void** state)
+{
+    (void)state;
+    TestModel plate = OpenDemoModel("plate");
+    knWorld* world = MakeTestWorld();
+    knBodyDef def = PlateDef();
+    def.spin = knMakeVec3(100.0f, 2000.0f, -30.0f);
+    def.velocity = knMakeVec3(3.0f, 0.0f, 0.0f);
+    knBodyId id = AddObjectDef(world, &plate, &def);
+    knBodyId ball;
+    def.transform.position = knMakeVec3(5.0f, 0.0f, 0.0f);
+    assert_int_equal(knWorld_CreateSphere(world, &def, 0.1f, &ball), kn_success);
+    Steps(world, 2, 0.03f);
+    assert_true(knLength(StateOf(world, id).spin) * 0.03f < 1.58f);
+    assert_true(knLength(StateOf(world, id).spin) * 0.03f > 1.4f);
+    ASSERT_NEAR(StateOf(world, id).velocity.x, 3.0f, 0.01f);
+    // a ball's turning can be seen by nobody
+    assert_true(knLength(StateOf(world, ball).spin) > 1900.0f);
+    knDestroyWorld(world);
+    CloseModel(&plate);
+}
+
 // On its rim, with the spin of rolling.
 static void APlateRollsOnItsRim(void** state)
 {
@@ -271,6 +295,7 @@ int main(void)
                                        cmocka_unit_test(FastPiecesDoNotPassShapes),
                                        cmocka_unit_test(FastSlidersAreBraked),
                                        cmocka_unit_test(OverlappingBunniesPartGently),
+                                       cmocka_unit_test(SpinIsNoFasterThanAStepCanFollow),
                                        cmocka_unit_test(APlateRollsOnItsRim),
                                        cmocka_unit_test(SelectionMovesAsFullDetectionDoes)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -370,7 +370,7 @@ static void SteadyStepsMakeNoHeapCall(void** state)
     knMemoryTracker tracker = {0};
     knAllocator allocator = knTrackingAllocator(&tracker, NULL);
     knWorld* world = MakePile(NULL, &allocator);
-    Steps(world, KN_TEST_SLOW ? 60 : 300, DT);
+    Steps(world, KN_TEST_SLOW ? 60 : 400, DT);
     size_t calls = tracker.callCount;
     // under sanitizers the pile has no time to settle, and pairs still come and go
     Steps(world, KN_TEST_SLOW ? 1 : 50, DT);

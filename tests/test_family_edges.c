@@ -57,13 +57,14 @@ static float Cosine(const knPieceSurface* s, const SurfaceEdge* a, const Surface
 
 typedef struct Ends
 {
-    knVec3 a, b; // the lesser first, byte by byte
+    knVec3 a, b;    // the lesser first, byte by byte
+    uint32_t index; // in the list
 } Ends;
 
 static Ends Ordered(knVec3 a, knVec3 b)
 {
     bool less = memcmp(&a, &b, sizeof a) < 0;
-    return less ? (Ends){a, b} : (Ends){b, a};
+    return less ? (Ends){a, b, 0} : (Ends){b, a, 0};
 }
 
 static uint32_t ListSides(const knPieceSurface* s, SurfaceEdge* sides)
@@ -82,6 +83,16 @@ static uint32_t ListSides(const knPieceSurface* s, SurfaceEdge* sides)
     return count;
 }
 
+// The normals of an edge are those of its two triangles, in some order.
+static void CheckNormals(const knPieceSurface* s, const knPieceEdge* edge, const SurfaceEdge* sides)
+{
+    knVec3 x = Normal(s, sides[0].triangle), y = Normal(s, sides[1].triangle);
+    const knVec3* n = edge->normals;
+    float same = fminf(knDot(n[0], x), knDot(n[1], y));
+    float turned = fminf(knDot(n[0], y), knDot(n[1], x));
+    assert_true(fmaxf(same, turned) > 0.999f);
+}
+
 // Edges far from the limit must be in the list exactly when they are sharp and convex; those at the
 // limit may be in it or not. Returns how many are sharp.
 static uint32_t CheckPiece(const knFamily* family, uint32_t fragment, knArena* arena)
@@ -97,6 +108,7 @@ static uint32_t CheckPiece(const knFamily* family, uint32_t fragment, knArena* a
     for (uint32_t i = 0; i < list->count; ++i)
     {
         listed[i] = Ordered(list->edges[i].a, list->edges[i].b);
+        listed[i].index = i;
         assert_int_equal(family->cuts.labels[list->edges[i].node], fragment);
     }
     qsort(listed, list->count, sizeof *listed, CompareEnds);
@@ -108,8 +120,13 @@ static uint32_t CheckPiece(const knFamily* family, uint32_t fragment, knArena* a
         float height;
         float cosine = Cosine(&s, &sides[i], &sides[i + 1], &height);
         Ends ends = Ordered(sides[i].a, sides[i].b);
-        bool isListed = bsearch(&ends, listed, list->count, sizeof *listed, CompareEnds) != NULL;
+        const Ends* known = bsearch(&ends, listed, list->count, sizeof *listed, CompareEnds);
+        bool isListed = known != NULL;
         found += isListed;
+        if (isListed && knDistance(sides[i].a, sides[i].b) > 1e-4f)
+        {
+            CheckNormals(&s, &list->edges[known->index], &sides[i]);
+        }
         if (cosine < family->edgeCosine - 1e-3f && height < -1e-3f)
         {
             assert_true(isListed);

@@ -372,6 +372,69 @@ static void ATouchOutlastsALittleLift(void** state)
     knDestroyPairs(pairs);
 }
 
+// The corner of a small box on the rim of a large one, `in` of it under the top and the side.
+static void PutOnRim(knPairInput* input, float in, float aside)
+{
+    knTransform* t = &input->sides[0].motion.start;
+    t->rotation = knMulQuat(knMakeQuat(knMakeVec3(1.0f, 0.0f, 0.0f), 0.6154797f),
+                            knMakeQuat(knMakeVec3(0.0f, 0.0f, 1.0f), 0.7853982f));
+    t->position = knMakeVec3(0.1f - aside, 0.1f + 0.02f * sqrtf(3.0f) - in, 0.0f);
+}
+
+// A point near an edge has two ways out that are nearly as good. What rests keeps its own while it
+// moves along, where a pair that remembers nothing changes it; until the other is clearly shorter.
+static void ATouchKeepsItsWayOut(void** state)
+{
+    (void)state;
+    TestModel models[2] = {
+        OpenBoxModel("tip", knMakeVec3(-0.02f, -0.02f, -0.02f), knMakeVec3(0.02f, 0.02f, 0.02f)),
+        OpenBoxModel("box", knMakeVec3(-0.1f, -0.1f, -0.1f), knMakeVec3(0.1f, 0.1f, 0.1f))};
+    knFamily* families[2];
+    knPieceMesh mesh[2];
+    knPairInput input = {0};
+    for (int i = 0; i < 2; ++i)
+    {
+        families[i] = MakeFamily(&models[i]);
+        assert_int_equal(knCreatePieceMesh(&mesh[i], families[i], 0, NULL, NULL, NULL), kn_success);
+        input.sides[i] = (knPairSide){.kind = kn_sidePiece,
+                                      .family = families[i],
+                                      .mesh = &mesh[i],
+                                      .motion.start = knIdentityTransform()};
+    }
+    knContactLimits limits = knDefaultContactLimits();
+    float epsilon = limits.epsilon * mesh[0].radius;
+    knId ids[2];
+    knPairs* pairs[2] = {MakePairs(&limits, &ids[0]), MakePairs(&limits, &ids[1])};
+    uint32_t held = 0;
+    for (int i = 0; i <= 120; ++i)
+    {
+        PutOnRim(&input, epsilon, 0.05f * epsilon * (float)(200 - i));
+        const knTouch *kept, *fresh;
+        knPairs_Forget(pairs[1]);
+        assert_true(Ask(pairs[0], ids[0], &input, &kept) > 0);
+        assert_true(Ask(pairs[1], ids[1], &input, &fresh) > 0);
+        bool isTurned = fresh[0].normal.y < 0.9f;
+        held += isTurned && kept[0].normal.y > 0.99f;
+        // no way out is kept that is longer by more than epsilon
+        assert_true(kept[0].distance > fresh[0].distance - 1.1f * epsilon);
+    }
+    assert_true(held > 20);
+    // what is deep takes what is shortest
+    const knTouch *kept, *fresh;
+    PutOnRim(&input, 6.0f * epsilon, 4.0f * epsilon);
+    knPairs_Forget(pairs[1]);
+    assert_true(Ask(pairs[0], ids[0], &input, &kept) > 0);
+    assert_true(Ask(pairs[1], ids[1], &input, &fresh) > 0);
+    assert_true(knDot(kept[0].normal, fresh[0].normal) > 0.999f);
+    for (int i = 0; i < 2; ++i)
+    {
+        knDestroyPairs(pairs[i]);
+        knDestroyPieceMesh(&mesh[i]);
+        knDestroyFamily(families[i]);
+        CloseModel(&models[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +443,7 @@ int main(void)
         cmocka_unit_test(AQueryLooksAtWhatHasComeNear),
         cmocka_unit_test(MemoryEnds),
         cmocka_unit_test(ATouchOutlastsALittleLift),
+        cmocka_unit_test(ATouchKeepsItsWayOut),
         cmocka_unit_test(SupportIsTheFurthestVertex),
     };
     return cmocka_run_group_tests(tests, Open, Close);

@@ -299,6 +299,49 @@ static void CrossedRodsDoNotPass(void** state)
     CloseModel(&rod);
 }
 
+// Rods that stand on their edges, one across the other: a contact before they touch, between the
+// edges, with the way out across both.
+static void CrossingEdgesMeetBeforeTheyTouch(void** state)
+{
+    (void)state;
+    TestModel rod =
+        OpenBoxModel("rod", knMakeVec3(-0.5f, -0.01f, -0.01f), knMakeVec3(0.5f, 0.01f, 0.01f));
+    knFamily* a = MakeFamily(&rod);
+    knFamily* b = MakeFamily(&rod);
+    knContactLimits limits = knDefaultContactLimits();
+    knQuat onEdge = knMakeQuat(knMakeVec3(1.0f, 0.0f, 0.0f), 0.7853982f);
+    knRandom random = knMakeRandom(6);
+    const float half = 0.01f * sqrtf(2.0f);
+    for (int i = 0; i < 300; ++i)
+    {
+        knQueryPiece p = {a, 0, {{0.0f, 0.0f, 0.0f}, onEdge}, NULL};
+        knQueryPiece q = p;
+        q.family = b;
+        // clear of the ends of the mesh's edges, where points touch
+        float turn = knRandom_Range(&random, 0.5f, 2.6f);
+        float margin = limits.margin * PieceRadius(&p);
+        float gap = knRandom_Range(&random, -0.004f, 0.99f * margin);
+        q.transform.rotation = knMulQuat(knMakeQuat(knMakeVec3(0.0f, 1.0f, 0.0f), turn), onEdge);
+        q.transform.position = knMakeVec3(knRandom_Range(&random, -0.2f, 0.2f), 2.0f * half + gap,
+                                          knRandom_Range(&random, -0.1f, 0.1f));
+        knPairResult result;
+        uint32_t count = QueryFresh(&p, &q, &limits, &result), crossings = 0;
+        for (uint32_t k = 0; k < count; ++k)
+        {
+            const knContact* c = &contacts[k].contact;
+            knVec3 up = contacts[k].side == 0 ? knNeg(c->normal) : c->normal;
+            crossings += contacts[k].kind == kn_contactEdge && up.y > 0.9999f &&
+                         fabsf(c->distance - gap) < 1e-5f;
+        }
+        assert_int_equal(crossings, 1);
+        q.transform.position.y = 2.0f * half + 1.5f * margin;
+        assert_int_equal(QueryFresh(&p, &q, &limits, &result), 0);
+    }
+    knDestroyFamily(a);
+    knDestroyFamily(b);
+    CloseModel(&rod);
+}
+
 // A comb of six teeth, each a bar with points at its ends only.
 static TestModel OpenComb(void)
 {
@@ -673,6 +716,7 @@ int main(void)
         cmocka_unit_test(NothingDeepIsMissedForEver),
         cmocka_unit_test(NothingDeepIsMissedBetweenNeighbours),
         cmocka_unit_test(CrossedRodsDoNotPass),
+        cmocka_unit_test(CrossingEdgesMeetBeforeTheyTouch),
         cmocka_unit_test(CrossedCombsDoNotPass),
         cmocka_unit_test(AShardInACrackGetsTheRightNormal),
         cmocka_unit_test(ABallPassesThroughAHole),

@@ -315,6 +315,34 @@ static void APieceLiesOnAPlane(void** state)
     }
 }
 
+// Far from the foot of the plane the least tilt is much: what lies nearly flat lies on it.
+static void APieceLiesOnAPlaneFarAway(void** state)
+{
+    (void)state;
+    knShape plane = knMakePlaneShape(knMakeVec3(0.0f, 1.0f, 0.0f), 0.0f);
+    knContactLimits limits = knDefaultContactLimits();
+    knQueryPiece piece = {slab, 0, knIdentityTransform(), NULL};
+    knBox box = knFragmentField_Box(knFamily_Field(slab), 0);
+    for (int i = 0; i < 200; ++i)
+    {
+        float angle = (float)i;
+        knVec3 axis = {cosf(angle), 0.0f, sinf(angle)};
+        piece.transform.rotation = knMakeQuat(axis, 5e-5f * (float)i);
+        piece.transform.position = knMakeVec3(0.05f * (float)i, 0.0f, -0.03f * (float)i);
+        float lowest = FLT_MAX;
+        for (int k = 0; k < 8; ++k)
+        {
+            knVec3 corner = {k & 1 ? box.upper.x : box.lower.x, k & 2 ? box.upper.y : box.lower.y,
+                             k & 4 ? box.upper.z : box.lower.z};
+            lowest = fminf(lowest, knTransformPoint(piece.transform, corner).y);
+        }
+        piece.transform.position.y = -0.0005f - lowest;
+        knPairResult r = QueryWith(&piece, &plane, knIdentityTransform(), &limits);
+        assert_true(r.count > 0);
+        ASSERT_NEAR(Deepest(r.count), -0.0005f, 2e-6f);
+    }
+}
+
 static knShape RandomShape(knRandom* random, float size, knHull* hull)
 {
     knVec3 points[8];
@@ -605,6 +633,7 @@ int main(void)
         cmocka_unit_test(RoundShapesLieAndStand),
         cmocka_unit_test(CrossedEdgesAreFound),
         cmocka_unit_test(APieceLiesOnAPlane),
+        cmocka_unit_test(APieceLiesOnAPlaneFarAway),
         cmocka_unit_test(NoOverlapIsMissedAndNoneInvented),
         cmocka_unit_test(TheMeshChangesTheTimeAlone),
         cmocka_unit_test(TipsOfShardsTouchFirst),
