@@ -74,9 +74,13 @@ static uint32_t CountPieces(Counter* c, const knQueryPiece* a, const knQueryPiec
     }
     knResult done = knQueryPair(a, b, &limits, &state, &c->arena, c->points, MAX_POINTS, &result);
     uint32_t count = done == kn_success ? result.count : 0;
-    for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t i = 0; c->visit && i < count; ++i)
     {
-        Visit(c, c->points[i].contact.point, -c->points[i].contact.distance, radius);
+        // on the triangles: grids round edges off, and the judge must not share what it judges
+        knVec3 p = c->points[i].contact.point;
+        const knQueryPiece* other = c->points[i].side == 0 ? b : a;
+        knVec3 q = knSub(knInvTransformPoint(other->transform, p), other->mesh->center);
+        Visit(c, p, knPieceMesh_Depth(other->mesh, q), radius);
     }
     return count;
 }

@@ -7,10 +7,9 @@
 
 static int CellAlong(const CellGrid* grid, int axis, double x)
 {
-    int i = (int)((x + GRID_REACH) / grid->sizes[axis]);
-    int last = grid->counts[axis] - 1;
-    // what reaches beyond the grid counts in the outermost cell, at its right place
-    return x < -GRID_REACH ? 0 : i > last ? last : i;
+    // what reaches beyond the grid, however far, counts in the outermost cell at its right place
+    double at = (x + GRID_REACH) / grid->sizes[axis], last = grid->counts[axis] - 1;
+    return at < last ? (int)fmax(at, 0.0) : (int)last;
 }
 
 static void AddPart(CellGrid* grid, const knDVec3 r[4])

@@ -414,9 +414,10 @@ bool Algorithm::SlidesOn() const
 void Algorithm::AddPoint(btPersistentManifold* manifold, const knTouch& touch, float dt,
                          btManifoldResult* out)
 {
-    // the threshold also merges points nearer than itself, so it is no larger than the gap
-    float gap = touch.isSwept ? 0.0f : touch.distance;
-    manifold->setContactBreakingThreshold(btMax(gap, 0.0f));
+    // the threshold also merges points nearer than itself, and one above another is near on a floor:
+    // every point comes as one that touches, and is told its gap when it is in
+    float gap = btMin(touch.distance, 0.0f);
+    manifold->setContactBreakingThreshold(0.0f);
     int part = static_cast<int>(touch.isSwept ? SWEPT_PART : 0);
     int feature = static_cast<int>(touch.feature);
     out->setShapeIdentifiersA(part, feature);
@@ -430,11 +431,14 @@ void Algorithm::AddPoint(btPersistentManifold* manifold, const knTouch& touch, f
         return;
     }
     btManifoldPoint& point = manifold->getContactPoint(before);
-    if (touch.isSwept)
+    if (touch.distance > 0.0f)
     {
         point.m_positionWorldOnA = ToBt(touch.points[0]);
         point.m_localPointA = objects[0]->getWorldTransform().invXform(point.m_positionWorldOnA);
         point.m_distance1 = touch.distance;
+    }
+    if (touch.isSwept)
+    {
         // they do not touch yet, and lateral impulses at two places would make spin from nothing;
         // but what slides fast along a floor meets it in every step anew, with another point
         point.m_combinedFriction *= SlidesOn() ? 1.0f : 0.0f;

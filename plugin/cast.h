@@ -25,6 +25,9 @@ KN_API bool knCastRay(const knPieceMesh* mesh, knVec3 from, knVec3 to, knCastHit
 // Whether a point lies inside the closed surface.
 KN_API bool knPieceMesh_Contains(const knPieceMesh* mesh, knVec3 p);
 
+// How far a point inside the piece is from its surface, on the triangles themselves; 0 outside.
+KN_API float knPieceMesh_Depth(const knPieceMesh* mesh, knVec3 p);
+
 // A ball that moves without turning; fraction 0 when it touches at the start or starts inside.
 KN_API bool knCastSphere(const knPieceMesh* mesh, knVec3 from, knVec3 to, float radius,
                          knCastHit* hit);

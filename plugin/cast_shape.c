@@ -277,6 +277,21 @@ bool knClosestToShape(const knPieceMesh* mesh, const knShape* shape, knTransform
     return true;
 }
 
+float knPieceMesh_Depth(const knPieceMesh* mesh, knVec3 p)
+{
+    if (!mesh || !knIsFinite(p) || !knPieceMesh_Contains(mesh, p))
+    {
+        return 0.0f;
+    }
+    Cast cast = {.mesh = mesh,
+                 .shape = knMakeSphereShape(0.0f),
+                 .start = {p, knIdentityQuat()},
+                 .best = INFINITY,
+                 .triangle = KN_NONE};
+    FindNearest(&cast);
+    return (float)cast.best;
+}
+
 bool knClosestToPoint(const knPieceMesh* mesh, knVec3 p, float maxDistance, knClosest* closest)
 {
     knShape point = knMakeSphereShape(0.0f);

@@ -8,6 +8,12 @@
 // that are known go with their bodies: a point of one and a plane of the other. A pile at rest asks
 // nothing.
 
+#define GRACE   2     // queries
+#define ALIKE   0.9f  // cosine; ways that hold the same motion
+#define HOLD    1.0f  // epsilons, that two ways out may differ by
+#define SHALLOW 4.0f  // epsilons; what is deeper takes whatever is shortest
+#define SAME    0.98f // cosine; normals that differ by less are the same
+
 // What the answer depends on besides the pose.
 static knPairKey MakeKey(const knPairSide* side)
 {
@@ -124,6 +130,14 @@ static knTouch Refreshed(const Frame frames[2], const knKeptTouch* kept)
     return touch;
 }
 
+// Comes no nearer, and is not pushed out either.
+static knTouch Held(knTouch touch, int side)
+{
+    touch.points[1 - side] = touch.points[side];
+    touch.distance = fmaxf(touch.distance, 0.0f);
+    return touch;
+}
+
 bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
 {
     knPairCache* cache = job->cache;
@@ -150,15 +164,11 @@ bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
         kept->touched = touch.distance <= (kept->touched ? breaking : cache->margin);
         if (kept->touched)
         {
-            job->touches[(*count)++] = touch;
+            job->touches[(*count)++] = kept->grace > 0 ? Held(touch, kept->side) : touch;
         }
     }
     return true;
 }
-
-#define HOLD    1.0f  // epsilons, that another way out must be shorter by
-#define SHALLOW 4.0f  // epsilons; what is deeper takes whatever is shortest
-#define SAME    0.98f // cosine; normals that differ by less are the same
 
 // Near an edge a point has two ways out that are as good: which one is the nearer changes from step
 // to step, and what rests on the point loses its hold. It keeps the way that it had, until the
@@ -187,9 +197,9 @@ void knPairCache_HoldNormals(const knPairJob* job, knPairContact* contacts, uint
             }
             knTouch touch = Refreshed(frames, kept);
             knVec3 normal = kept->side == 0 ? touch.normal : knNeg(touch.normal);
-            float least = fmaxf(c->contact.distance - HOLD * epsilon, -SHALLOW * epsilon);
-            if (touch.distance < cache->margin && touch.distance > least &&
-                knDot(normal, c->contact.normal) < SAME)
+            float better = touch.distance - c->contact.distance;
+            if (fabsf(better) < HOLD * epsilon && touch.distance > -SHALLOW * epsilon &&
+                touch.distance < cache->margin && knDot(normal, c->contact.normal) < SAME)
             {
                 c->contact.normal = normal;
                 c->contact.distance = touch.distance;
@@ -248,6 +258,7 @@ static void KeepTouch(const knPairJob* job, const knPairContact* c, int first, k
     kept->side = (uint8_t)side;
     kept->touched = c->contact.distance <= job->cache->margin;
     kept->feature = c->contact.feature;
+    kept->grace = 0;
     kept->point = knInvTransformPoint(*own, c->contact.point);
     kept->normal = knInvRotate(other->rotation, c->contact.normal);
     kept->offset =
@@ -310,6 +321,21 @@ static bool HasFeature(const knTouch* touches, uint32_t count, uint32_t feature)
     return false;
 }
 
+// What has slid past the face or the edge that it lay on is found no more, from one step to the
+// next. Where nothing else holds the two apart that way, they would fall into each other meanwhile.
+static bool IsMissed(const knPairJob* job, const knKeptTouch* kept, const knTouch* touch,
+                     uint32_t found)
+{
+    float margin = job->cache->margin;
+    bool isShallow = touch->distance <= margin && touch->distance > -SHALLOW * margin;
+    bool isHeld = !isShallow || kept->grace == GRACE;
+    for (uint32_t i = 0; i < found && !isHeld; ++i)
+    {
+        isHeld = knDot(job->touches[i].normal, touch->normal) > ALIKE;
+    }
+    return !isHeld;
+}
+
 uint32_t knPairCache_Linger(const knPairJob* job, uint32_t count, knKeptTouch* linger,
                             uint32_t* lingerCount)
 {
@@ -333,11 +359,13 @@ uint32_t knPairCache_Linger(const knPairJob* job, uint32_t count, knKeptTouch* l
             continue;
         }
         knTouch touch = Refreshed(frames, kept);
-        // nearer than the margin it would have been found, if it still were one
-        if (touch.distance > cache->margin && touch.distance <= breaking)
+        bool isLifted = touch.distance > cache->margin && touch.distance <= breaking;
+        bool isGone = !isLifted && IsMissed(job, kept, &touch, found);
+        if (isLifted || isGone)
         {
-            job->touches[count++] = touch;
-            linger[(*lingerCount)++] = *kept;
+            linger[*lingerCount] = *kept;
+            linger[(*lingerCount)++].grace += isGone;
+            job->touches[count++] = isGone ? Held(touch, kept->side) : touch;
         }
     }
     return count;

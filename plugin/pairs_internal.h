@@ -37,7 +37,8 @@ typedef struct knKeptTouch
     float offset;
     uint32_t feature;
     uint8_t side;
-    bool touched; // not only near
+    bool touched;  // not only near
+    uint8_t grace; // queries in a row that no longer found it
 } knKeptTouch;
 
 typedef struct knPair

@@ -8,10 +8,10 @@
 // both edges. So edges are tested against edges, before they touch as well, and a contact stays
 // where it is while they slide along each other.
 
-#define DEEPEST  0.05f // of the smaller radius: what is deeper has points inside
-#define PARALLEL 0.02f // sine; edges that hardly cross have no way out of their own
-#define ENDS     0.02f // of an edge: so near to its end the point there is enough
-#define SUPPORT  0.01f // sine; how far a way out may lean over a face of its edge
+#define DEEPEST  0.05f  // of the smaller radius: what is deeper has points inside
+#define PARALLEL 0.02f  // sine; edges that hardly cross have no way out of their own
+#define ENDS     0.001f // of an edge: where one ends and the next begins nothing may slip through
+#define SUPPORT  0.01f  // sine; how far a way out may lean over a face of its edge
 
 // An edge that may cross others, in the frame of piece b.
 typedef struct NearEdge
@@ -121,7 +121,8 @@ static void TestCrossing(CrossSearch* search, const NearEdge* a, const NearEdge*
         return;
     }
     float s = -knDot(w, knCross(v, n)), t = -knDot(w, knCross(u, n));
-    if (s < ENDS * nn || s > (1.0f - ENDS) * nn || t < ENDS * nn || t > (1.0f - ENDS) * nn)
+    float low = -ENDS * nn, high = (1.0f + ENDS) * nn;
+    if (s < low || s > high || t < low || t > high)
     {
         return;
     }

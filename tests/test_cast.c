@@ -308,8 +308,10 @@ static void ClosestPointsAreTheNearest(void** state)
         if (knPieceMesh_Contains(m, p))
         {
             ASSERT_NEAR(closest.distance, 0.0f, 0.0f);
+            ASSERT_NEAR(knPieceMesh_Depth(m, p), DistanceByForce(m, p), 1e-6);
             continue;
         }
+        ASSERT_NEAR(knPieceMesh_Depth(m, p), 0.0f, 0.0f);
         double truth = DistanceByForce(m, p);
         ASSERT_NEAR(closest.distance, truth, 1e-6);
         ASSERT_NEAR(knDistance(closest.pointOnMesh, p), truth, 1e-6);

@@ -372,13 +372,69 @@ static void ATouchOutlastsALittleLift(void** state)
     knDestroyPairs(pairs);
 }
 
-// The corner of a small box on the rim of a large one, `in` of it under the top and the side.
-static void PutOnRim(knPairInput* input, float in, float aside)
+// A small box and a large one, each a piece of its own.
+typedef struct Boxes
 {
-    knTransform* t = &input->sides[0].motion.start;
+    TestModel models[2];
+    knFamily* families[2];
+    knPieceMesh meshes[2];
+    knPairInput input;
+    knContactLimits limits;
+    float epsilon; // m
+    knId ids[2];
+    knPairs* pairs[2]; // one that remembers, and one that is made to forget
+} Boxes;
+
+static void OpenBoxes(Boxes* b)
+{
+    *b = (Boxes){.limits = knDefaultContactLimits()};
+    b->models[0] =
+        OpenBoxModel("tip", knMakeVec3(-0.02f, -0.02f, -0.02f), knMakeVec3(0.02f, 0.02f, 0.02f));
+    b->models[1] =
+        OpenBoxModel("box", knMakeVec3(-0.1f, -0.1f, -0.1f), knMakeVec3(0.1f, 0.1f, 0.1f));
+    for (int i = 0; i < 2; ++i)
+    {
+        b->families[i] = MakeFamily(&b->models[i]);
+        assert_int_equal(knCreatePieceMesh(&b->meshes[i], b->families[i], 0, NULL, NULL, NULL),
+                         kn_success);
+        b->input.sides[i] = (knPairSide){.kind = kn_sidePiece,
+                                         .family = b->families[i],
+                                         .mesh = &b->meshes[i],
+                                         .motion.start = knIdentityTransform()};
+        b->pairs[i] = MakePairs(&b->limits, &b->ids[i]);
+    }
+    b->epsilon = b->limits.epsilon * b->meshes[0].radius;
+}
+
+static void CloseBoxes(Boxes* b)
+{
+    for (int i = 0; i < 2; ++i)
+    {
+        knDestroyPairs(b->pairs[i]);
+        knDestroyPieceMesh(&b->meshes[i]);
+        knDestroyFamily(b->families[i]);
+        CloseModel(&b->models[i]);
+    }
+}
+
+// The lowest corner of the small box by the upper rim of the large one: so far under the top, and
+// so far away from the side, inwards.
+static void PutOnRim(Boxes* b, float in, float aside)
+{
+    knTransform* t = &b->input.sides[0].motion.start;
     t->rotation = knMulQuat(knMakeQuat(knMakeVec3(1.0f, 0.0f, 0.0f), 0.6154797f),
                             knMakeQuat(knMakeVec3(0.0f, 0.0f, 1.0f), 0.7853982f));
     t->position = knMakeVec3(0.1f - aside, 0.1f + 0.02f * sqrtf(3.0f) - in, 0.0f);
+}
+
+// What both answer; their first touches.
+static void AskBoth(Boxes* b, const knTouch* firsts[2], uint32_t counts[2])
+{
+    knPairs_Forget(b->pairs[1]);
+    for (int i = 0; i < 2; ++i)
+    {
+        counts[i] = Ask(b->pairs[i], b->ids[i], &b->input, &firsts[i]);
+    }
 }
 
 // A point near an edge has two ways out that are nearly as good. What rests keeps its own while it
@@ -386,53 +442,68 @@ static void PutOnRim(knPairInput* input, float in, float aside)
 static void ATouchKeepsItsWayOut(void** state)
 {
     (void)state;
-    TestModel models[2] = {
-        OpenBoxModel("tip", knMakeVec3(-0.02f, -0.02f, -0.02f), knMakeVec3(0.02f, 0.02f, 0.02f)),
-        OpenBoxModel("box", knMakeVec3(-0.1f, -0.1f, -0.1f), knMakeVec3(0.1f, 0.1f, 0.1f))};
-    knFamily* families[2];
-    knPieceMesh mesh[2];
-    knPairInput input = {0};
-    for (int i = 0; i < 2; ++i)
-    {
-        families[i] = MakeFamily(&models[i]);
-        assert_int_equal(knCreatePieceMesh(&mesh[i], families[i], 0, NULL, NULL, NULL), kn_success);
-        input.sides[i] = (knPairSide){.kind = kn_sidePiece,
-                                      .family = families[i],
-                                      .mesh = &mesh[i],
-                                      .motion.start = knIdentityTransform()};
-    }
-    knContactLimits limits = knDefaultContactLimits();
-    float epsilon = limits.epsilon * mesh[0].radius;
-    knId ids[2];
-    knPairs* pairs[2] = {MakePairs(&limits, &ids[0]), MakePairs(&limits, &ids[1])};
-    uint32_t held = 0;
+    Boxes b;
+    OpenBoxes(&b);
+    const knTouch* touches[2];
+    uint32_t counts[2], held = 0;
     for (int i = 0; i <= 120; ++i)
     {
-        PutOnRim(&input, epsilon, 0.05f * epsilon * (float)(200 - i));
-        const knTouch *kept, *fresh;
-        knPairs_Forget(pairs[1]);
-        assert_true(Ask(pairs[0], ids[0], &input, &kept) > 0);
-        assert_true(Ask(pairs[1], ids[1], &input, &fresh) > 0);
-        bool isTurned = fresh[0].normal.y < 0.9f;
-        held += isTurned && kept[0].normal.y > 0.99f;
+        PutOnRim(&b, b.epsilon, 0.05f * b.epsilon * (float)(200 - i));
+        AskBoth(&b, touches, counts);
+        assert_true(counts[0] > 0 && counts[1] > 0);
+        held += touches[1][0].normal.y < 0.9f && touches[0][0].normal.y > 0.99f;
         // no way out is kept that is longer by more than epsilon
-        assert_true(kept[0].distance > fresh[0].distance - 1.1f * epsilon);
+        assert_true(touches[0][0].distance > touches[1][0].distance - 1.1f * b.epsilon);
     }
     assert_true(held > 20);
     // what is deep takes what is shortest
-    const knTouch *kept, *fresh;
-    PutOnRim(&input, 6.0f * epsilon, 4.0f * epsilon);
-    knPairs_Forget(pairs[1]);
-    assert_true(Ask(pairs[0], ids[0], &input, &kept) > 0);
-    assert_true(Ask(pairs[1], ids[1], &input, &fresh) > 0);
-    assert_true(knDot(kept[0].normal, fresh[0].normal) > 0.999f);
-    for (int i = 0; i < 2; ++i)
+    PutOnRim(&b, 6.0f * b.epsilon, 4.0f * b.epsilon);
+    AskBoth(&b, touches, counts);
+    assert_true(counts[0] > 0 && counts[1] > 0);
+    assert_true(knDot(touches[0][0].normal, touches[1][0].normal) > 0.999f);
+    CloseBoxes(&b);
+}
+
+static uint32_t CountUp(const knTouch* touches, uint32_t count, float* deepest)
+{
+    uint32_t up = 0;
+    for (uint32_t i = 0; i < count; ++i)
     {
-        knDestroyPairs(pairs[i]);
-        knDestroyPieceMesh(&mesh[i]);
-        knDestroyFamily(families[i]);
-        CloseModel(&models[i]);
+        up += touches[i].normal.y > 0.99f;
+        *deepest = touches[i].normal.y > 0.99f ? fminf(*deepest, touches[i].distance) : *deepest;
     }
+    return up;
+}
+
+// A point that has just left the face it rested on still holds, for a moment, and is not pushed.
+static void ATouchThatIsMissedHoldsForAMoment(void** state)
+{
+    (void)state;
+    Boxes b;
+    OpenBoxes(&b);
+    const knTouch* touches[2];
+    uint32_t counts[2];
+    PutOnRim(&b, 0.5f * b.epsilon, 20.0f * b.epsilon);
+    AskBoth(&b, touches, counts);
+    float deepest = 0.0f;
+    assert_true(CountUp(touches[0], counts[0], &deepest) > 0);
+    int held = 0;
+    bool isOver = false;
+    for (int i = 0; i < 10; ++i)
+    {
+        // beyond the rim, and each time further than an answer is kept
+        PutOnRim(&b, 0.5f * b.epsilon, -(6.0f + 6.0f * (float)i) * b.epsilon);
+        AskBoth(&b, touches, counts);
+        deepest = 0.0f;
+        assert_int_equal(CountUp(touches[1], counts[1], &deepest), 0);
+        bool isHeld = CountUp(touches[0], counts[0], &deepest) > 0;
+        assert_true(deepest == 0.0f);
+        assert_false(isHeld && isOver);
+        isOver = !isHeld;
+        held += isHeld;
+    }
+    assert_in_range(held, 1, 3);
+    CloseBoxes(&b);
 }
 
 int main(void)
@@ -444,6 +515,7 @@ int main(void)
         cmocka_unit_test(MemoryEnds),
         cmocka_unit_test(ATouchOutlastsALittleLift),
         cmocka_unit_test(ATouchKeepsItsWayOut),
+        cmocka_unit_test(ATouchThatIsMissedHoldsForAMoment),
         cmocka_unit_test(SupportIsTheFurthestVertex),
     };
     return cmocka_run_group_tests(tests, Open, Close);
