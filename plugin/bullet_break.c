@@ -71,6 +71,8 @@ void knWorld_NoteVelocities(knWorld* w, float dt)
         LimitSpin(body, &state, dt);
         body->velocity = state.velocity;
         body->spin = state.spin;
+        body->place = state.transform.position;
+        body->kinetic = knPortBody_Kinetic(body->port);
     }
 }
 
@@ -96,6 +98,7 @@ void knWorld_DropBreaks(knWorld* w)
     knRelease(a, b->touching[0], b->touchingCapacity[0], sizeof(knTouching));
     knRelease(a, b->touching[1], b->touchingCapacity[1], sizeof(knTouching));
     knRelease(a, b->islands, b->islandCapacity, sizeof(uint32_t));
+    knRelease(a, b->energies, b->energyCapacity, sizeof(knIslandEnergy));
     knRelease(a, b->heirs.parents, 2 * KN_HEIR_COUNT, sizeof(knBodyId));
     knRelease(a, b->heirs.nexts, KN_HEIR_COUNT, sizeof(uint32_t));
     *b = (knWorldBreaks){0};

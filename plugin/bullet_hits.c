@@ -225,38 +225,118 @@ static double IslandShare(knWorldBreaks* b, uint32_t island)
     return share;
 }
 
+// The island of a push, and the share of its impulses that stays; negative when nothing broke in
+// it.
+static double ShareOf(knWorldBreaks* b, const knPush* p, uint32_t* island)
+{
+    bool isFirst = p->isMoved[0] && p->bodies[0].index;
+    *island = FindIsland(b->islands, p->bodies[isFirst ? 0 : 1].index);
+    return IslandShare(b, *island);
+}
+
+// Gives back so much of what is to be given back, or takes it again.
+static void GiveBack(knWorld* w, double part, bool isRest)
+{
+    knWorldBreaks* b = &w->breaks;
+    for (uint32_t i = 0; i < b->pushCount; ++i)
+    {
+        uint32_t island;
+        const knPush* p = &b->pushes[i];
+        double share = ShareOf(b, p, &island);
+        double given = isRest ? part * b->energies[island].taken : part;
+        if (share >= 0.0 && given != 0.0)
+        {
+            // of a hit that was only begun, breaking may need more than it has given
+            double whole = 1.0 - share * (double)p->whole;
+            knVec3 impulse = knScale((float)(given * whole), p->impulse);
+            knPort_Push(p->objects[0], knNeg(impulse), p->points[0]);
+            knPort_Push(p->objects[1], impulse, p->points[1]);
+        }
+    }
+}
+
+static void MeasureEnergies(knWorld* w, int k)
+{
+    knWorldBreaks* b = &w->breaks;
+    knVec3 gravity = knPort_Gravity(w->port);
+    for (knId id = knPool_Next(&w->bodies, (knId){0}); !knId_IsNull(id);
+         id = knPool_Next(&w->bodies, id))
+    {
+        const knBody* body = knPool_Get(&w->bodies, id);
+        knIslandEnergy* energy = &b->energies[FindIsland(b->islands, id.index)];
+        energy->found[k] += knPortBody_Kinetic(body->port);
+        if (k == 0)
+        {
+            knBodyState state;
+            knPortBody_State(body->port, &state);
+            knVec3 way = knSub(state.transform.position, body->place);
+            energy->allowed += body->kinetic + (double)(state.mass * knDot(gravity, way));
+        }
+    }
+}
+
+// What to take again of all that was given back. Where a hit was seen ahead, the
+// engine has stopped a body short of its way: it has not fallen as far as its speed says, and all
+// of that speed would be energy from nothing. In what is given back the energy is a parabola.
+static void FindExcess(knIslandEnergy* e)
+{
+    double none = e->found[0], half = e->found[1], all = e->found[2];
+    double a = 2.0 * (all + none - 2.0 * half), slope = all - none - a;
+    if (e->isOpen || all <= fmax(e->allowed, none) || !(a > 0.0))
+    {
+        return;
+    }
+    double root = slope * slope - 4.0 * a * (none - fmax(e->allowed, none));
+    double given = (sqrt(fmax(root, 0.0)) - slope) / (2.0 * a);
+    e->taken = 1.0 - fmin(fmax(given, 0.0), 1.0);
+}
+
+static knResult PrepareIslands(knWorld* w)
+{
+    knWorldBreaks* b = &w->breaks;
+    const knAllocator* a = &w->allocator;
+    uint32_t slots = w->bodies.usedSlots + 1;
+    knResult result = knGrow(a, (void**)&b->islands, &b->islandCapacity, slots, sizeof(uint32_t));
+    result = result == kn_success ? knGrow(a, (void**)&b->energies, &b->energyCapacity, slots,
+                                           sizeof(knIslandEnergy))
+                                  : result;
+    for (uint32_t i = 0; result == kn_success && i < slots; ++i)
+    {
+        b->islands[i] = i;
+        b->energies[i] = (knIslandEnergy){0};
+    }
+    return result;
+}
+
 // Impulses were found together, so all of an island are scaled alike: between none of them and all
 // of them the kinetic energy is convex, and nothing is gained. A part of them could lift what
 // another part held down.
 knResult knWorld_Refund(knWorld* w)
 {
     knWorldBreaks* b = &w->breaks;
-    uint32_t slots = w->bodies.usedSlots + 1;
-    knResult result = b->refundCount > 0 ? knGrow(&w->allocator, (void**)&b->islands,
-                                                  &b->islandCapacity, slots, sizeof(uint32_t))
-                                         : kn_success;
+    knResult result = b->refundCount > 0 ? PrepareIslands(w) : kn_success;
     if (result != kn_success || b->refundCount == 0)
     {
         return result;
-    }
-    for (uint32_t i = 0; i < slots; ++i)
-    {
-        b->islands[i] = i;
     }
     JoinIslands(b);
     for (uint32_t i = 0; i < b->pushCount; ++i)
     {
         const knPush* p = &b->pushes[i];
-        uint32_t slot =
-            p->isMoved[0] && p->bodies[0].index ? p->bodies[0].index : p->bodies[1].index;
-        double share = IslandShare(b, FindIsland(b->islands, slot));
-        if (share >= 0.0)
-        {
-            // of a hit that was only begun, breaking may need more than it has given
-            knVec3 rest = knScale((float)(1.0 - share * (double)p->whole), p->impulse);
-            knPort_Push(p->objects[0], knNeg(rest), p->points[0]);
-            knPort_Push(p->objects[1], rest, p->points[1]);
-        }
+        uint32_t island;
+        (void)ShareOf(b, p, &island);
+        b->energies[island].isOpen |= (p->isMoved[0] && p->bodies[0].index == 0) ||
+                                      (p->isMoved[1] && p->bodies[1].index == 0);
     }
+    MeasureEnergies(w, 0);
+    GiveBack(w, 0.5, false);
+    MeasureEnergies(w, 1);
+    GiveBack(w, 0.5, false);
+    MeasureEnergies(w, 2);
+    for (uint32_t i = 0; i <= w->bodies.usedSlots; ++i)
+    {
+        FindExcess(&b->energies[i]);
+    }
+    GiveBack(w, -1.0, true);
     return kn_success;
 }

@@ -25,6 +25,8 @@ typedef struct knBody
     uint32_t jointCount;
     uint32_t breakId;      // of the break that is still cutting it, or 0
     knVec3 velocity, spin; // before the step
+    knVec3 place;          // of the centre of mass, then
+    double kinetic;        // J, then
     double enduredImpulse; // N s; hits below it were tried and broke nothing
     float age;             // s, of debris
     float rest;            // s without motion, of debris
@@ -179,6 +181,15 @@ typedef struct knBudget
     uint32_t bodies, tries;
 } knBudget;
 
+// Of bodies that pushed one another in a step in which one of them broke.
+typedef struct knIslandEnergy
+{
+    double allowed;  // J; before the step, and what weight has done since
+    double found[3]; // J; with none of the impulses given back, half of it, and all
+    double taken;    // of what was given back, a share
+    bool isOpen;     // a body of the game's own takes part, of which nothing is known
+} knIslandEnergy;
+
 typedef struct knWorldBreaks
 {
     knBreakLimits limits;
@@ -194,13 +205,14 @@ typedef struct knWorldBreaks
     knJointEvent* joints;
     knTouching* touching[2]; // of this step and of the last
     knContactEvent* contacts;
-    uint32_t* islands; // by slot of the body, plus one of the game's own
+    uint32_t* islands;        // by slot of the body, plus one of the game's own
+    knIslandEnergy* energies; // by slot of the island
     knNotice notices[KN_MAX_NOTICES];
     knHeirs heirs;
     size_t pushCapacity, hitCapacity, pendingCapacity, liveCapacity, refundCapacity;
     size_t fractureCapacity, childCapacity, debrisCapacity, jointCapacity, contactCapacity;
     size_t touchingCapacity[2];
-    size_t islandCapacity;
+    size_t islandCapacity, energyCapacity;
     uint32_t pushCount, aheadCount, hitCount, pendingCount, liveCount, refundCount;
     uint32_t fractureCount, childCount, debrisCount, jointCount, contactCount, noticeCount;
     uint32_t touchingCount[2];

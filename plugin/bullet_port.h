@@ -74,6 +74,7 @@ extern "C"
     void knPort_DestroyBody(knPort* port, knPortBody* body);
     void* knPortBody_Object(const knPortBody* body); // btRigidBody*
     void knPortBody_State(const knPortBody* body, knBodyState* state);
+    double knPortBody_Kinetic(const knPortBody* body); // J
 
     // What the children of a split piece take over.
     void knPortBody_Def(const knPortBody* body, knBodyDef* def);

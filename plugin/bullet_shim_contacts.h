@@ -414,8 +414,8 @@ bool Algorithm::SlidesOn() const
 void Algorithm::AddPoint(btPersistentManifold* manifold, const knTouch& touch, float dt,
                          btManifoldResult* out)
 {
-    // the threshold also merges points nearer than itself, and one above another is near on a floor:
-    // every point comes as one that touches, and is told its gap when it is in
+    // the threshold also merges points nearer than itself, and one above another is near on a
+    // floor: every point comes as one that touches, and is told its gap when it is in
     float gap = btMin(touch.distance, 0.0f);
     manifold->setContactBreakingThreshold(0.0f);
     int part = static_cast<int>(touch.isSwept ? SWEPT_PART : 0);

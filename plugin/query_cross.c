@@ -72,7 +72,7 @@ static uint32_t FindNear(const CrossSearch* search, const knQueryWalk* walk, knB
 }
 
 // Whether a plane with this normal through the edge has all of the piece around the edge behind it.
-static bool Supports(knVec3 normal, knVec3 along, const knVec3 faces[2])
+static bool Supports(knVec3 normal, knVec3 along, const knVec3* faces)
 {
     bool supports = true;
     for (int i = 0; i < 2; ++i)
