@@ -162,7 +162,8 @@ bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
         knKeptTouch* kept = &job->kept[i];
         knTouch touch = Refreshed(frames, kept);
         kept->touched = touch.distance <= (kept->touched ? breaking : cache->margin);
-        if (kept->touched)
+        kept->isChosen = kept->isChosen || touch.distance < -cache->epsilon;
+        if (kept->touched && kept->isChosen)
         {
             job->touches[(*count)++] = kept->grace > 0 ? Held(touch, kept->side) : touch;
         }
@@ -265,11 +266,12 @@ static void KeepTouch(const knPairJob* job, const knPairContact* c, int first, k
         knDot(kept->normal, knInvTransformPoint(*other, c->contact.point)) - c->contact.distance;
 }
 
-static void Begin(const knPairJob* job, float slack, float margin)
+static void Begin(const knPairJob* job, float slack, float margin, float epsilon)
 {
     knPairCache* cache = job->cache;
     cache->slack = slack;
     cache->margin = margin;
+    cache->epsilon = epsilon;
     cache->count = 0;
     cache->pose = PoseOf(job->input);
     for (int i = 0; i < 2; ++i)
@@ -278,7 +280,7 @@ static void Begin(const knPairJob* job, float slack, float margin)
     }
 }
 
-void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts,
+void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts, const knChoice* choices,
                       const knPairResult* result)
 {
     job->cache->slack = 0.0f;
@@ -289,12 +291,16 @@ void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts,
     }
     // what comes new is found at the margin, or while it is little deeper than epsilon
     float margin = job->limits->margin * result->radius;
-    float deepest = (1.0f + job->limits->coherence) * job->limits->epsilon * result->radius;
-    Begin(job, result->reach < 0.0f ? result->reach + deepest : result->reach - margin, margin);
+    float epsilon = job->limits->epsilon * result->radius;
+    float deepest = (1.0f + job->limits->coherence) * epsilon;
+    Begin(job, result->reach < 0.0f ? result->reach + deepest : result->reach - margin, margin,
+          epsilon);
     int first = knPairInput_PieceSide(job->input);
     for (uint32_t i = 0; i < result->count; ++i)
     {
-        KeepTouch(job, &contacts[i], first, &job->kept[job->cache->count++]);
+        knKeptTouch* kept = &job->kept[job->cache->count++];
+        KeepTouch(job, &contacts[i], first, kept);
+        kept->isChosen = choices[i].isChosen;
     }
 }
 
@@ -305,7 +311,7 @@ void knPairCache_KeepApart(const knPairJob* job, const knPart* part)
     job->cache->axis = part->axis;
     if (CanKeep(job))
     {
-        Begin(job, part->room - part->margin, part->margin);
+        Begin(job, part->room - part->margin, part->margin, 0.0f);
     }
 }
 
@@ -364,6 +370,7 @@ uint32_t knPairCache_Linger(const knPairJob* job, uint32_t count, knKeptTouch* l
         if (isLifted || isGone)
         {
             linger[*lingerCount] = *kept;
+            linger[*lingerCount].isChosen = true;
             linger[(*lingerCount)++].grace += isGone;
             job->touches[count++] = isGone ? Held(touch, kept->side) : touch;
         }

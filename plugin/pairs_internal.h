@@ -20,7 +20,7 @@ typedef struct knPairCache
     knTransform pose; // of side 0 as side 1 sees it, when it was found
     knPairKey keys[2];
     float slack;            // m that the two may move against each other; 0 for no answer
-    float margin;           // m
+    float margin, epsilon;  // m
     knPairKey frontKeys[2]; // what the front is of
     uint32_t slabCount;
     knVec3 slabAxes[KN_MAX_SLABS]; // in the frame of side 1, of the walk that made the front
@@ -38,6 +38,7 @@ typedef struct knKeptTouch
     uint32_t feature;
     uint8_t side;
     bool touched;  // not only near
+    bool isChosen; // the solver gets it
     uint8_t grace; // queries in a row that no longer found it
 } knKeptTouch;
 
@@ -115,6 +116,20 @@ bool knPairInput_IsFast(const knPairInput* input, bool isTouching);
 void knPairJob_FindWayOut(const knPairJob* job, knPairContact* contacts, uint32_t count,
                           float radius);
 
+// What is told of each contact of a query.
+typedef struct knChoice
+{
+    float far;     // squared; from what is chosen
+    bool isWanted; // within the margin
+    bool isChosen; // the solver gets it
+    bool wasChosen;
+} knChoice;
+
+// Chooses `limits->contacts` of them, and what is deeper than epsilon besides; all when there are
+// no more, and with full detection.
+void knPairJob_Choose(const knPairJob* job, const knPairContact* contacts, uint32_t count,
+                      float radius, knChoice* choices);
+
 // Looks ahead of fast motion; returns how many contacts there are then.
 uint32_t knPairJob_AddSwept(const knPairJob* job, uint32_t count);
 
@@ -162,7 +177,7 @@ void knPairCache_HoldNormals(const knPairJob* job, knPairContact* contacts, uint
 // Readies the front for a query between pieces: what it knows of others is forgotten. Null for
 // none.
 knQueryFront* knPairCache_Front(const knPairJob* job);
-void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts,
+void knPairCache_Keep(const knPairJob* job, const knPairContact* contacts, const knChoice* choices,
                       const knPairResult* result);
 void knPairCache_KeepApart(const knPairJob* job, const knPart* part);
 

@@ -28,7 +28,7 @@ size_t knPairBytes(const knPairInput* input, uint32_t capacity)
     int first = knPairInput_PieceSide(input);
     const knPairSide* other = &input->sides[1 - first];
     knQueryPiece a = MakePiece(&input->sides[first]);
-    size_t bytes = Align(capacity * sizeof(knPairContact));
+    size_t bytes = Align(capacity * sizeof(knPairContact)) + Align(capacity * sizeof(knChoice));
     switch (other->kind)
     {
     case kn_sidePiece:
@@ -146,7 +146,8 @@ static void MendNormals(const knPairJob* job, knPairContact* contacts, uint32_t 
 static knResult RunQuery(const knPairJob* job, uint32_t* count)
 {
     knPairContact* contacts = knArena_Allocate(job->scratch, job->capacity, sizeof(knPairContact));
-    if (!contacts)
+    knChoice* choices = knArena_Allocate(job->scratch, job->capacity, sizeof(knChoice));
+    if (!contacts || !choices)
     {
         return kn_errorMemory;
     }
@@ -160,11 +161,11 @@ static knResult RunQuery(const knPairJob* job, uint32_t* count)
     knPairCache_HoldNormals(job, contacts, result.count, result.radius);
     knPairJob_FindWayOut(job, contacts, result.count, result.radius);
     int first = knPairInput_PieceSide(job->input);
-    float margin = job->limits->margin * result.radius;
+    knPairJob_Choose(job, contacts, result.count, result.radius, choices);
     *count = 0;
     for (uint32_t i = 0; i < result.count; ++i)
     {
-        if (contacts[i].contact.distance <= margin)
+        if (choices[i].isChosen && choices[i].isWanted)
         {
             job->touches[(*count)++] = MakeTouch(&contacts[i], first);
         }
@@ -177,7 +178,7 @@ static knResult RunQuery(const knPairJob* job, uint32_t* count)
     knKeptTouch linger[KN_MAX_LINGER];
     uint32_t lingerCount;
     *count = knPairCache_Linger(job, *count, linger, &lingerCount);
-    knPairCache_Keep(job, contacts, &result);
+    knPairCache_Keep(job, contacts, choices, &result);
     knPairCache_KeepLinger(job, linger, lingerCount);
     CountQuery(job->counters, &result);
     return kn_success;

@@ -19,7 +19,7 @@
 typedef struct knContactLimits
 {
     size_t size;          // of this struct
-    uint32_t contacts;    // m at first; the paper's 8
+    uint32_t contacts;    // m at first, the paper's 8; of more, so many go to the solver
     uint32_t maxContacts; // m grows no further
     uint32_t growth;      // of m, per query that reaches it
     uint32_t decay;       // queries that need fewer before m falls by one

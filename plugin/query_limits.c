@@ -10,7 +10,9 @@
 #define MANY 65536
 
 static const knSetting rows[] = {
-    ROW(contacts, kn_settingCount, 8, 1, MANY, "", "of a pair at first: the paper's m"),
+    ROW(contacts, kn_settingCount, 8, 1, MANY, "",
+        "of a pair at first: the paper's m. Of more the solver gets so many, spread widely, and "
+        "what is deeper than epsilon"),
     ROW(maxContacts, kn_settingCount, 64, 1, MANY, "", "of a pair; m grows no further"),
     ROW(growth, kn_settingCount, 1, 0, MANY, "", "of m, per query that reaches it"),
     ROW(decay, kn_settingCount, 30, 0, MANY, "queries",
