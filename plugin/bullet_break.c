@@ -50,29 +50,24 @@ knResult knWorld_SetBreakable(knWorld* w, knFamilyId id, bool isBreakable)
 // A splinter that is hit off its middle spins faster than a step can follow: where it is then has
 // nothing to do with its motion, and what it meets there gets energy from nothing. Engines turn
 // bodies by no more than this anyway.
-static void LimitSpin(knBody* body, knBodyState* state, float dt)
+static void LimitSpin(const knBody* body, float dt)
 {
-    float turn = knLength(state->spin) * dt;
-    if (body->piece && turn > MOST_TURN && state->mass > 0.0f)
+    knBodyState state;
+    knPortBody_State(body->port, &state);
+    float turn = knLength(state.spin) * dt;
+    if (body->piece && turn > MOST_TURN && state.mass > 0.0f)
     {
-        state->spin = knScale(MOST_TURN / turn, state->spin);
-        knPortBody_SetVelocity(body->port, state->velocity, state->spin);
+        knVec3 spin = knScale(MOST_TURN / turn, state.spin);
+        knPortBody_SetVelocity(body->port, state.velocity, spin);
     }
 }
 
-void knWorld_NoteVelocities(knWorld* w, float dt)
+void knWorld_LimitSpins(knWorld* w, float dt)
 {
     for (knId id = knPool_Next(&w->bodies, (knId){0}); !knId_IsNull(id);
          id = knPool_Next(&w->bodies, id))
     {
-        knBody* body = knPool_Get(&w->bodies, id);
-        knBodyState state;
-        knPortBody_State(body->port, &state);
-        LimitSpin(body, &state, dt);
-        body->velocity = state.velocity;
-        body->spin = state.spin;
-        body->place = state.transform.position;
-        body->kinetic = knPortBody_Kinetic(body->port);
+        LimitSpin(knPool_Get(&w->bodies, id), dt);
     }
 }
 
@@ -490,22 +485,31 @@ knResult knWorld_Break(knWorld* w, float dt)
     }
     knWorldBreaks* b = &w->breaks;
     double start = knPort_Now();
-    b->pushCount = b->aheadCount = b->hitCount = b->refundCount = 0;
+    b->hitCount = b->refundCount = 0;
     b->updateSeconds = 0.0;
     b->budget = (knBudget){.start = start};
-    knWorld_ResetEvents(w);
     knWorld_CollectHits(w);
-    knWorld_CompareContacts(w);
+    if (b->stepCount > 0)
+    {
+        knWorld_CompareContacts(w);
+    }
+    else
+    {
+        // called again without a step of the engine: what touches still touches
+        knWorld_ResetEvents(w);
+    }
     BreakStep(w, dt);
     if (b->looseJoints > 0)
     {
         knWorld_TieJoints(w);
     }
     knWorld_AgeDebris(w, dt);
+    b->stepCount = b->pushCount = 0;
+    knPort_ForgetStarts(w->port);
     b->seconds = knPort_Now() - start - b->updateSeconds;
     if (!knPort_IsOwner(w->port))
     {
-        knWorld_NoteVelocities(w, dt);
+        knWorld_LimitSpins(w, dt);
     }
     return kn_success;
 }

@@ -125,7 +125,10 @@ void knWorld_NoteContact(knWorld* w, const knPortContact* c, const knPush* push)
     last->touches = last->touches || size > 0.0f || c->contact.distance <= 0.0f;
     last->event.impulse += size;
     last->event.contactCount += 1;
-    last->event.approach = push ? fmaxf(last->event.approach, push->approach) : 0.0f;
+    if (push)
+    {
+        last->event.approach = fmaxf(last->event.approach, push->approach);
+    }
     if (size > last->strongest)
     {
         last->strongest = size;

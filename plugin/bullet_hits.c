@@ -17,20 +17,16 @@ static knVec3 PointVelocity(knVec3 velocity, knVec3 spin, knVec3 center, knVec3 
     return knAdd(velocity, knCross(spin, knSub(point, center)));
 }
 
-// At a point, before the step and after it. What is not ours counts as still.
-static bool Velocities(const knWorld* w, knId id, knVec3 point, knVec3* before, knVec3* after)
+// At a point, before the step and after it. What is the game's own counts as any other.
+static bool Velocities(const knWorld* w, const void* object, knVec3 point, knVec3* before,
+                       knVec3* after)
 {
-    const knBody* body = knPool_Get(&w->bodies, id);
-    *before = *after = knMakeVec3(0.0f, 0.0f, 0.0f);
-    if (!body)
-    {
-        return true;
-    }
-    knBodyState state;
-    knPortBody_State(body->port, &state);
-    *before = PointVelocity(body->velocity, body->spin, state.transform.position, point);
-    *after = PointVelocity(state.velocity, state.spin, state.transform.position, point);
-    return state.mass > 0.0f;
+    knVec3 velocity, spin, center;
+    knPort_After(object, &velocity, &spin, &center);
+    *after = PointVelocity(velocity, spin, center, point);
+    knPort_Before(w->port, object, &velocity, &spin);
+    *before = PointVelocity(velocity, spin, center, point);
+    return knPort_CanMove(object);
 }
 
 static bool CanBreak(const knWorld* w, knId id)
@@ -75,12 +71,13 @@ static void OnContact(const knPortContact* c, void* user)
     knPush* push = &b->pushes[b->pushCount];
     *push = (knPush){.objects = {c->objects[0], c->objects[1]},
                      .points = {c->points[0], c->points[1]},
+                     .step = b->stepCount,
                      .impulse = c->impulse};
     knVec3 before[2], after[2], way = knNormalize(c->impulse);
     for (int i = 0; i < 2; ++i)
     {
         push->bodies[i] = BodyOf(w, c->objects[i]);
-        push->isMoved[i] = Velocities(w, push->bodies[i], c->points[i], &before[i], &after[i]);
+        push->isMoved[i] = Velocities(w, c->objects[i], c->points[i], &before[i], &after[i]);
     }
     push->approach = knDot(knSub(before[1], before[0]), way);
     push->left = knDot(knSub(after[1], after[0]), way);
@@ -89,8 +86,57 @@ static void OnContact(const knPortContact* c, void* user)
     push->isAhead =
         c->contact.distance > 0.0f && push->left > 0.0f && push->approach > b->limits.minApproach;
     b->pushCount += 1;
-    b->aheadCount += push->isAhead;
     knWorld_NoteContact(w, c, push);
+}
+
+#define MOST_STEPS 64 // a game that never calls knWorld_Break wants nothing to break
+
+void knWorld_CollectPushes(void* user)
+{
+    knWorld* w = user;
+    knWorldBreaks* b = &w->breaks;
+    if (b->stepCount == 0 || b->stepCount == MOST_STEPS)
+    {
+        knWorld_ResetEvents(w);
+        b->stepCount = b->pushCount = b->touchingCount[0] = 0;
+    }
+    b->stepCount += 1;
+    knPort_EachContact(w->port, OnContact, w);
+}
+
+// Between the engine's step and this a game may have taken bodies away.
+static void DropStale(knWorld* w)
+{
+    knWorldBreaks* b = &w->breaks;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < b->pushCount; ++i)
+    {
+        knPush push = b->pushes[i];
+        bool isThere = true;
+        for (int k = 0; k < 2; ++k)
+        {
+            isThere = isThere && (knId_IsNull(push.bodies[k])
+                                      ? knPort_FindIndex(w->port, push.objects[k], &push.places[k])
+                                      : knPool_Get(&w->bodies, push.bodies[k]) != NULL);
+        }
+        if (isThere)
+        {
+            b->pushes[kept++] = push;
+        }
+    }
+    b->pushCount = kept;
+}
+
+// Of one body among all that push one another.
+static uint32_t SlotOf(const knWorld* w, const knPush* push, int side)
+{
+    knId id = push->bodies[side];
+    return knId_IsNull(id) ? w->bodies.usedSlots + 1 + push->places[side] : id.index;
+}
+
+static uint32_t SlotCount(const knWorld* w)
+{
+    return w->bodies.usedSlots + 1 + knPort_ObjectCount(w->port);
 }
 
 // What is found ahead counts with what will stop the rest of its approach. So many pushes that
@@ -98,7 +144,15 @@ static void OnContact(const knPortContact* c, void* user)
 static void CountWhole(knWorld* w)
 {
     knWorldBreaks* b = &w->breaks;
-    uint32_t slots = w->bodies.usedSlots + 1;
+    uint32_t slots = SlotCount(w);
+    b->aheadCount = 0;
+    for (uint32_t i = 0; i < b->pushCount; ++i)
+    {
+        knPush* p = &b->pushes[i];
+        // in a later step it has come
+        p->isAhead = p->isAhead && p->step == b->stepCount;
+        b->aheadCount += p->isAhead;
+    }
     if (b->aheadCount == 0 || knGrow(&w->allocator, (void**)&b->islands, &b->islandCapacity, slots,
                                      sizeof(uint32_t)) != kn_success)
     {
@@ -108,16 +162,16 @@ static void CountWhole(knWorld* w)
     for (uint32_t i = 0; i < b->pushCount; ++i)
     {
         const knPush* p = &b->pushes[i];
-        b->islands[p->bodies[0].index] += p->isAhead;
-        b->islands[p->bodies[1].index] += p->isAhead;
+        b->islands[SlotOf(w, p, 0)] += p->isAhead;
+        b->islands[SlotOf(w, p, 1)] += p->isAhead;
     }
     for (uint32_t i = 0; i < b->pushCount; ++i)
     {
         knPush* p = &b->pushes[i];
         if (p->isAhead)
         {
-            uint32_t counts[2] = {p->isMoved[0] ? b->islands[p->bodies[0].index] : 1,
-                                  p->isMoved[1] ? b->islands[p->bodies[1].index] : 1};
+            uint32_t counts[2] = {p->isMoved[0] ? b->islands[SlotOf(w, p, 0)] : 1,
+                                  p->isMoved[1] ? b->islands[SlotOf(w, p, 1)] : 1};
             float sharers = (float)(counts[0] > counts[1] ? counts[0] : counts[1]);
             float mass = knPort_EffectiveMass(p->objects, p->points, p->impulse);
             p->whole += p->left * mass / (sharers * knLength(p->impulse));
@@ -154,7 +208,7 @@ static int CompareHits(const void* x, const void* y)
 void knWorld_CollectHits(knWorld* w)
 {
     knWorldBreaks* b = &w->breaks;
-    knPort_EachContact(w->port, OnContact, w);
+    DropStale(w);
     CountWhole(w);
     for (uint32_t i = 0; i < b->pushCount; ++i)
     {
@@ -197,15 +251,16 @@ static uint32_t FindIsland(uint32_t* islands, uint32_t slot)
 }
 
 // Bodies that pushed one another in this step; what cannot move joins none.
-static void JoinIslands(knWorldBreaks* b)
+static void JoinIslands(const knWorld* w)
 {
+    const knWorldBreaks* b = &w->breaks;
     for (uint32_t i = 0; i < b->pushCount; ++i)
     {
         const knPush* p = &b->pushes[i];
         if (p->isMoved[0] && p->isMoved[1])
         {
-            uint32_t x = FindIsland(b->islands, p->bodies[0].index);
-            uint32_t y = FindIsland(b->islands, p->bodies[1].index);
+            uint32_t x = FindIsland(b->islands, SlotOf(w, p, 0));
+            uint32_t y = FindIsland(b->islands, SlotOf(w, p, 1));
             b->islands[x > y ? x : y] = x > y ? y : x;
         }
     }
@@ -227,10 +282,10 @@ static double IslandShare(knWorldBreaks* b, uint32_t island)
 
 // The island of a push, and the share of its impulses that stays; negative when nothing broke in
 // it.
-static double ShareOf(knWorldBreaks* b, const knPush* p, uint32_t* island)
+static double ShareOf(knWorld* w, const knPush* p, uint32_t* island)
 {
-    bool isFirst = p->isMoved[0] && p->bodies[0].index;
-    *island = FindIsland(b->islands, p->bodies[isFirst ? 0 : 1].index);
+    knWorldBreaks* b = &w->breaks;
+    *island = FindIsland(b->islands, SlotOf(w, p, p->isMoved[0] ? 0 : 1));
     return IslandShare(b, *island);
 }
 
@@ -242,7 +297,7 @@ static void GiveBack(knWorld* w, double part, bool isRest)
     {
         uint32_t island;
         const knPush* p = &b->pushes[i];
-        double share = ShareOf(b, p, &island);
+        double share = ShareOf(w, p, &island);
         double given = isRest ? part * b->energies[island].taken : part;
         if (share >= 0.0 && given != 0.0)
         {
@@ -255,24 +310,26 @@ static void GiveBack(knWorld* w, double part, bool isRest)
     }
 }
 
-static void MeasureEnergies(knWorld* w, int k)
+typedef struct EnergySum
 {
-    knWorldBreaks* b = &w->breaks;
-    knVec3 gravity = knPort_Gravity(w->port);
-    for (knId id = knPool_Next(&w->bodies, (knId){0}); !knId_IsNull(id);
-         id = knPool_Next(&w->bodies, id))
-    {
-        const knBody* body = knPool_Get(&w->bodies, id);
-        knIslandEnergy* energy = &b->energies[FindIsland(b->islands, id.index)];
-        energy->found[k] += knPortBody_Kinetic(body->port);
-        if (k == 0)
-        {
-            knBodyState state;
-            knPortBody_State(body->port, &state);
-            knVec3 way = knSub(state.transform.position, body->place);
-            energy->allowed += body->kinetic + (double)(state.mass * knDot(gravity, way));
-        }
-    }
+    knWorld* world;
+    int which;
+} EnergySum;
+
+static void AddMover(const knPortMover* mover, void* user)
+{
+    const EnergySum* sum = user;
+    knWorldBreaks* b = &sum->world->breaks;
+    knPush side = {.bodies = {BodyOf(sum->world, mover->object)}, .places = {mover->index}};
+    knIslandEnergy* e = &b->energies[FindIsland(b->islands, SlotOf(sum->world, &side, 0))];
+    e->found[sum->which] += mover->energy;
+    e->allowed += sum->which == 0 ? mover->available : 0.0;
+}
+
+static void MeasureEnergies(knWorld* w, int which)
+{
+    EnergySum sum = {w, which};
+    knPort_EachMover(w->port, AddMover, &sum);
 }
 
 // What to take again of all that was given back. Where a hit was seen ahead, the
@@ -282,7 +339,7 @@ static void FindExcess(knIslandEnergy* e)
 {
     double none = e->found[0], half = e->found[1], all = e->found[2];
     double a = 2.0 * (all + none - 2.0 * half), slope = all - none - a;
-    if (e->isOpen || all <= fmax(e->allowed, none) || !(a > 0.0))
+    if (all <= fmax(e->allowed, none) || !(a > 0.0))
     {
         return;
     }
@@ -295,7 +352,7 @@ static knResult PrepareIslands(knWorld* w)
 {
     knWorldBreaks* b = &w->breaks;
     const knAllocator* a = &w->allocator;
-    uint32_t slots = w->bodies.usedSlots + 1;
+    uint32_t slots = SlotCount(w);
     knResult result = knGrow(a, (void**)&b->islands, &b->islandCapacity, slots, sizeof(uint32_t));
     result = result == kn_success ? knGrow(a, (void**)&b->energies, &b->energyCapacity, slots,
                                            sizeof(knIslandEnergy))
@@ -319,21 +376,13 @@ knResult knWorld_Refund(knWorld* w)
     {
         return result;
     }
-    JoinIslands(b);
-    for (uint32_t i = 0; i < b->pushCount; ++i)
-    {
-        const knPush* p = &b->pushes[i];
-        uint32_t island;
-        (void)ShareOf(b, p, &island);
-        b->energies[island].isOpen |= (p->isMoved[0] && p->bodies[0].index == 0) ||
-                                      (p->isMoved[1] && p->bodies[1].index == 0);
-    }
+    JoinIslands(w);
     MeasureEnergies(w, 0);
     GiveBack(w, 0.5, false);
     MeasureEnergies(w, 1);
     GiveBack(w, 0.5, false);
     MeasureEnergies(w, 2);
-    for (uint32_t i = 0; i <= w->bodies.usedSlots; ++i)
+    for (uint32_t i = 0; i < SlotCount(w); ++i)
     {
         FindExcess(&b->energies[i]);
     }

@@ -24,9 +24,6 @@ typedef struct knBody
     void* user;
     uint32_t jointCount;
     uint32_t breakId;      // of the break that is still cutting it, or 0
-    knVec3 velocity, spin; // before the step
-    knVec3 place;          // of the centre of mass, then
-    double kinetic;        // J, then
     double enduredImpulse; // N s; hits below it were tried and broke nothing
     float age;             // s, of debris
     float rest;            // s without motion, of debris
@@ -62,6 +59,8 @@ typedef struct knPush
 {
     knId bodies[2];         // in the pool; null for a body of the game's own
     const void* objects[2]; // Bullet's
+    uint32_t places[2];     // of these among all that the engine has
+    uint32_t step;          // of the engine's since the last knWorld_Break, counted from 1
     knVec3 points[2];       // in the world, where either got it
     knVec3 impulse;         // on body 0, N s
     float approach;         // m/s along the impulse, before the step
@@ -187,7 +186,6 @@ typedef struct knIslandEnergy
     double allowed;  // J; before the step, and what weight has done since
     double found[3]; // J; with none of the impulses given back, half of it, and all
     double taken;    // of what was given back, a share
-    bool isOpen;     // a body of the game's own takes part, of which nothing is known
 } knIslandEnergy;
 
 typedef struct knWorldBreaks
@@ -205,7 +203,8 @@ typedef struct knWorldBreaks
     knJointEvent* joints;
     knTouching* touching[2]; // of this step and of the last
     knContactEvent* contacts;
-    uint32_t* islands;        // by slot of the body, plus one of the game's own
+    // by slot of the body; behind them those of the game's own, by their place in the engine
+    uint32_t* islands;
     knIslandEnergy* energies; // by slot of the island
     knNotice notices[KN_MAX_NOTICES];
     knHeirs heirs;
@@ -213,6 +212,7 @@ typedef struct knWorldBreaks
     size_t fractureCapacity, childCapacity, debrisCapacity, jointCapacity, contactCapacity;
     size_t touchingCapacity[2];
     size_t islandCapacity, energyCapacity;
+    uint32_t stepCount; // of the engine's since the last knWorld_Break
     uint32_t pushCount, aheadCount, hitCount, pendingCount, liveCount, refundCount;
     uint32_t fractureCount, childCount, debrisCount, jointCount, contactCount, noticeCount;
     uint32_t touchingCount[2];
@@ -378,7 +378,10 @@ uint32_t knStream_ReadImpacts(knStream* stream, knImpact impacts[KN_MAX_CRACK_HI
 knResult knStream_WriteSplit(knStream* stream, const knSplitDef* def, uint32_t nodeCount);
 void knStream_ReadSplit(knStream* stream, knArena* arena, uint32_t nodeCount, knSplitDef* def);
 
-void knWorld_NoteVelocities(knWorld* world, float dt);
+void knWorld_LimitSpins(knWorld* world, float dt);
+
+// After each step of the engine: a game may let it make several before it calls knWorld_Break.
+void knWorld_CollectPushes(void* world);
 knResult knWorld_ReserveBreaks(knWorld* world);
 void knWorld_DropBreaks(knWorld* world);
 

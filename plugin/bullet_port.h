@@ -21,6 +21,8 @@ extern "C"
         void* bullet; // btDiscreteDynamicsWorld* of the game; null to make one
         knPairs* pairs;
         const knAllocator* allocator;
+        void (*onStep)(void* user); // at the end of each of the engine's steps
+        void* user;
     } knPortDef;
 
     knResult knCreatePort(knPort** port, const knPortDef* def);
@@ -74,7 +76,6 @@ extern "C"
     void knPort_DestroyBody(knPort* port, knPortBody* body);
     void* knPortBody_Object(const knPortBody* body); // btRigidBody*
     void knPortBody_State(const knPortBody* body, knBodyState* state);
-    double knPortBody_Kinetic(const knPortBody* body); // J
 
     // What the children of a split piece take over.
     void knPortBody_Def(const knPortBody* body, knBodyDef* def);
@@ -109,6 +110,10 @@ extern "C"
 
     // Whether an object is in the engine; it is not followed.
     bool knPort_Holds(const knPort* port, const void* object);
+
+    // The same, and its place among the engine's objects; `index` is where it was.
+    bool knPort_FindIndex(const knPort* port, const void* object, uint32_t* index);
+    uint32_t knPort_ObjectCount(const knPort* port);
     bool knPort_CanMove(const void* object);
 
     typedef void knPortObjectFcn(const void* object, void* user);
@@ -172,6 +177,24 @@ extern "C"
     // against each other by 1 m/s, kg. Infinite when neither can move.
     float knPort_EffectiveMass(const void* const objects[2], const knVec3 points[2], knVec3 way);
     void knPort_EachContact(const knPort* port, knPortContactFcn* callback, void* user);
+
+    // How an object moved before the engine's last step; not at all where that is not known.
+    void knPort_Before(const knPort* port, const void* object, knVec3* velocity, knVec3* spin);
+    void knPort_After(const void* object, knVec3* velocity, knVec3* spin, knVec3* center);
+
+    // A body that can move.
+    typedef struct knPortMover
+    {
+        const void* object;
+        uint32_t index;   // among the engine's objects
+        double energy;    // J, of its motion
+        double available; // J, the same before the steps since the last knPort_ForgetStarts, and
+                          // what weight has done since
+    } knPortMover;
+
+    typedef void knPortMoverFcn(const knPortMover* mover, void* user);
+    void knPort_EachMover(const knPort* port, knPortMoverFcn* callback, void* user);
+    void knPort_ForgetStarts(knPort* port);
 
     // Of the last step.
     void knPort_Times(const knPort* port, double* query, double* contacts);

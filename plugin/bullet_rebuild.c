@@ -210,7 +210,11 @@ static knResult MakeEngine(knWorld* w, const Old* old)
     knResult result = knCreatePairs(&w->pairs, &pairs, &w->allocator);
     knWorldDef def = w->def;
     def.gravity = knPort_Gravity(old->port);
-    knPortDef port = {.world = &def, .pairs = w->pairs, .allocator = &w->allocator};
+    knPortDef port = {.world = &def,
+                      .pairs = w->pairs,
+                      .allocator = &w->allocator,
+                      .onStep = knWorld_CollectPushes,
+                      .user = w};
     return result == kn_success ? knCreatePort(&w->port, &port) : result;
 }
 

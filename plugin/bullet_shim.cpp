@@ -442,19 +442,6 @@ void knPortBody_State(const knPortBody* body, knBodyState* state)
     state->isAwake = b->isActive();
 }
 
-double knPortBody_Kinetic(const knPortBody* body)
-{
-    const btRigidBody* b = body->body;
-    if (!(b->getInvMass() > 0.0f))
-    {
-        return 0.0;
-    }
-    btVector3 v = b->getLinearVelocity();
-    btVector3 w = b->getAngularVelocity() * b->getWorldTransform().getBasis();
-    btScalar spin = (w * w).dot(b->getLocalInertia());
-    return 0.5 * static_cast<double>(v.dot(v) / b->getInvMass() + spin);
-}
-
 const knPortShape* knPortBody_Shape(const knPortBody* body)
 {
     return &body->shapeDef;

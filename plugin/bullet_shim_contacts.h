@@ -4,6 +4,7 @@
 // Part of the one translation unit that knows Bullet: included by bullet_shim.cpp alone.
 // The collision algorithm: asks Knap, and hands its contacts to Bullet's manifolds.
 
+#include "bullet_shim_motion.h"
 #include "bullet_shim_shapes.h"
 
 namespace
@@ -265,6 +266,7 @@ void RunRound(knPort* port, float dt)
     if (port->isNewStep)
     {
         knPairs_ResetCounters(port->pairs);
+        NoteMotions(port);
         port->isNewStep = false;
     }
     MakeMissing(port);
@@ -556,6 +558,7 @@ void StepAction::updateAction(btCollisionWorld*, btScalar)
     port->isNewStep = true;
     port->queryTime = 0.0;
     port->contactTime = 0.0;
+    port->onStep(port->user);
 }
 
 } // namespace

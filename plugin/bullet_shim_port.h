@@ -229,6 +229,15 @@ struct MissingPair
     int pair;
 };
 
+// How a body moved at some time.
+struct MotionNote
+{
+    const btCollisionObject* object = nullptr; // not followed: it may be gone
+    btVector3 velocity = btVector3(0.0f, 0.0f, 0.0f);
+    btVector3 spin = btVector3(0.0f, 0.0f, 0.0f);
+    btVector3 center = btVector3(0.0f, 0.0f, 0.0f);
+};
+
 struct SavedEntry
 {
     btCollisionAlgorithmCreateFunc* contact[2]; // piece first, piece second
@@ -244,7 +253,8 @@ struct knPort
 {
     explicit knPort(const knPortDef& def)
         : allocator(*def.allocator), pairs(def.pairs), contactFunc(this, false),
-          closestFunc(this, true), action(this), separationSpeed(def.world->separationSpeed)
+          closestFunc(this, true), action(this), separationSpeed(def.world->separationSpeed),
+          onStep(def.onStep), user(def.user)
     {
     }
 
@@ -266,6 +276,13 @@ struct knPort
     SavedEntry saved[MAX_BROADPHASE_COLLISION_TYPES];
     bool isRegistered = false;
     float separationSpeed;
+    void (*onStep)(void* user);
+    void* user;
+
+    // by place in the world's array
+    btAlignedObjectArray<MotionNote> notes;  // before the last step
+    btAlignedObjectArray<MotionNote> starts; // before the first of those that belong together
+    bool isFreshStart = true;
 
     // algorithms of Bullet's pairs, in order of creation
     Algorithm* first = nullptr;

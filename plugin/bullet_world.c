@@ -54,8 +54,12 @@ static knResult CreateParts(knWorld* w, void* bullet)
     result = result == kn_success ? knCreateArena(&w->scratch, 0, &w->allocator) : result;
     result = result == kn_success ? knCreateArena(&w->splitScratch, 0, &w->allocator) : result;
     result = result == kn_success ? knWorld_ReserveBreaks(w) : result;
-    knPortDef port = {
-        .world = &w->def, .bullet = bullet, .pairs = w->pairs, .allocator = &w->allocator};
+    knPortDef port = {.world = &w->def,
+                      .bullet = bullet,
+                      .pairs = w->pairs,
+                      .allocator = &w->allocator,
+                      .onStep = knWorld_CollectPushes,
+                      .user = w};
     return result == kn_success ? knCreatePort(&w->port, &port) : result;
 }
 
@@ -159,7 +163,7 @@ knResult knWorld_Step(knWorld* w, float dt)
     double start = knPort_Now();
     w->recorder.muted += 1;
     knPairs_ResetCounters(w->pairs);
-    knWorld_NoteVelocities(w, dt);
+    knWorld_LimitSpins(w, dt);
     knPort_Step(w->port, dt);
     knResult result = knWorld_Break(w, dt);
     w->stepTime = knPort_Now() - start;

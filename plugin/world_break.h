@@ -48,6 +48,6 @@ KN_API knResult knWorld_SetBreakable(knWorld* world, knFamilyId family, bool isB
 // How much of a piece of debris is to be seen, from 1 to 0 at the end of its life; 1 for others.
 KN_API float knWorld_Fade(const knWorld* world, knBodyId body);
 
-// knWorld_Step calls it; a game that steps an attached world calls it after each step of Bullet's,
-// with the same time step.
+// knWorld_Step calls it; a game that steps an attached world calls it after stepSimulation, however
+// many steps that makes (up to 64), with the time that they took together.
 KN_API knResult knWorld_Break(knWorld* world, float dt);

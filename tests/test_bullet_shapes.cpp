@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Zlib
 // Every shape that Bullet has, in a world of the game's own: a piece falls on it, rests, and does
 // not pass; and the shape falls on a piece.
-#include "bullet_scene.h"
-#include "knap/bullet.h"
+#include "bullet_game.h"
 
 #include <BulletCollision/CollisionShapes/btHeightfieldTerrainShape.h>
-#include <BulletCollision/Gimpact/btGImpactCollisionAlgorithm.h>
 #include <BulletCollision/Gimpact/btGImpactShape.h>
-#include <btBulletDynamicsCommon.h>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -20,55 +17,6 @@ const int REST_STEPS = KN_TEST_SLOW ? 100 : 1000; // 5 s
 const int DRIFT_STEPS = KN_TEST_SLOW ? 20 : 200;
 
 TestModel brick, bunny;
-
-// A Bullet world as a game makes it.
-struct Game
-{
-    Game() : dispatcher(&configuration), world(&dispatcher, &broadphase, &solver, &configuration)
-    {
-        btGImpactCollisionAlgorithm::registerAlgorithm(&dispatcher);
-        world.setGravity(btVector3(0.0f, -9.81f, 0.0f));
-        knTuneBullet(&world);
-        knWorldDef def = knDefaultWorldDef();
-        assert_int_equal(knAttachWorld(&knap, &world, &def, nullptr), kn_success);
-    }
-    ~Game()
-    {
-        knDestroyWorld(knap);
-        for (auto& body : bodies)
-        {
-            world.removeRigidBody(body.get());
-        }
-    }
-    btRigidBody* Add(btCollisionShape* shape, float mass, const btTransform& place)
-    {
-        btVector3 inertia(0.0f, 0.0f, 0.0f);
-        if (mass > 0.0f)
-        {
-            shape->calculateLocalInertia(mass, inertia);
-        }
-        btRigidBody::btRigidBodyConstructionInfo info(mass, nullptr, shape, inertia);
-        info.m_startWorldTransform = place;
-        bodies.emplace_back(new btRigidBody(info));
-        bodies.back()->setActivationState(DISABLE_DEACTIVATION);
-        world.addRigidBody(bodies.back().get());
-        return bodies.back().get();
-    }
-    void Step(int count)
-    {
-        for (int i = 0; i < count; ++i)
-        {
-            world.stepSimulation(DT, 0);
-        }
-    }
-    btDefaultCollisionConfiguration configuration;
-    btCollisionDispatcher dispatcher;
-    btDbvtBroadphase broadphase;
-    btSequentialImpulseConstraintSolver solver;
-    btDiscreteDynamicsWorld world;
-    knWorld* knap = nullptr;
-    std::vector<std::unique_ptr<btRigidBody>> bodies;
-};
 
 // Shapes about half a metre wide with a flat or round top; they must outlive the game.
 struct Shapes
@@ -212,7 +160,7 @@ struct Residue
 Residue Watch(Game& game, const btRigidBody* body)
 {
     btVector3 before = body->getWorldTransform().getOrigin();
-    game.Step(DRIFT_STEPS);
+    game.Step(DRIFT_STEPS, DT);
     return {body->getLinearVelocity().length(),
             (body->getWorldTransform().getOrigin() - before).length()};
 }
@@ -227,7 +175,7 @@ Residue RestOfBox(const Case& c)
     btTransform place = btTransform::getIdentity();
     place.setOrigin(btVector3(0.0f, c.top + 0.02f + half.y, 0.0f));
     btRigidBody* body = game.Add(&box, float(knAsset_Info(brick.asset)->mass), place);
-    game.Step(20 + REST_STEPS);
+    game.Step(20 + REST_STEPS, DT);
     return Watch(game, body);
 }
 
@@ -240,10 +188,10 @@ void PiecesRestOnEveryShape(void**)
         game.Add(c.shape, 0.0f, btTransform::getIdentity());
         knBodyId id = DropBrick(game, c.top);
         // falls 2 cm in 64 ms
-        game.Step(20);
+        game.Step(20, DT);
         float early = Lowest(game, id);
         assert_true(early > c.top - 0.004f && early < c.top + 0.03f);
-        game.Step(REST_STEPS);
+        game.Step(REST_STEPS, DT);
         float low = Lowest(game, id), deepest = DeepestContact(game.knap);
         Residue ours = Watch(game, knWorld_BulletBody(game.knap, id));
         Residue box = RestOfBox(c);
@@ -291,7 +239,7 @@ void EveryShapeRestsOnPieces(void**)
         btRigidBody* body = game.Add(c.shape, 2.0f, place);
         // as far below the middle as above; Bullet's own boxes count margins twice
         float bottom = -c.top;
-        game.Step(REST_STEPS / 2);
+        game.Step(REST_STEPS / 2, DT);
         float y = body->getWorldTransform().getOrigin().y();
         printf("%-14s on bricks: lowest point %+.5f m, speed %.2e m/s\n", c.name,
                double(y + bottom), double(body->getLinearVelocity().length()));
@@ -393,20 +341,20 @@ void CallbacksAreCalled(void**)
     gContactAddedCallback = CountAdded;
     gContactStartedCallback = CountStarted;
     gContactEndedCallback = CountEnded;
-    game.Step(100);
+    game.Step(100, DT);
     assert_true(addedCount > 100);
     int started = startedCount;
     assert_in_range(started, 1, 10);
-    game.Step(50);
+    game.Step(50, DT);
     assert_int_equal(startedCount, started);
     // no friction by the callback: a push makes it slide on
     knVec3 push = {1.0f, 0.0f, 0.0f}, none = {0.0f, 0.0f, 0.0f};
     assert_int_equal(knWorld_SetVelocity(game.knap, id, push, none), kn_success);
-    game.Step(100);
+    game.Step(100, DT);
     assert_true(StateOf(game.knap, id).velocity.x > 0.95f);
     int ended = endedCount;
     body->translate(btVector3(0.0f, 5.0f, 0.0f));
-    game.Step(2);
+    game.Step(2, DT);
     assert_true(endedCount > ended);
     gContactAddedCallback = nullptr;
     gContactStartedCallback = nullptr;
