@@ -218,7 +218,7 @@ typedef struct knFieldCounters
     uint64_t insideTests, insideTrue;
     uint64_t located[kn_locatePathCount];
     uint64_t cutTets; // tests that ended in a cut tetrahedron
-    uint64_t penetrations, byGrid, byCrackNodes, byCrackFaces;
+    uint64_t penetrations, byGrid, byCrackNodes, byCrackFaces, byTriangles;
     uint64_t sphereTests, culledByBox, culledByGrid, culledByCells, culledByFaces, spheresKept;
     uint64_t culledByPaper, falseCulls;          // only with paperSphereBound
     uint64_t distances, searches, facesMeasured; // searches beyond the tetrahedron of the point

@@ -191,7 +191,7 @@ static bool FindContact(knFieldQuery* query, const knFragmentRecord* record, con
         }
         // never deeper than the grid says: most points of a crack's rim need no search
         sample = knDistanceGrid_Sample(grid, p);
-        if (sample.distance >= -v->depth)
+        if (sample.distance >= -v->depth && knVagueDepth(&sample) <= v->depth)
         {
             return false;
         }

@@ -110,7 +110,7 @@ static bool ProbeDepth(knFieldQuery* query, const knFragmentRecord* record, knVe
     // never deeper than below the original surface
     knGridSample sample = knDistanceGrid_Sample(&field->grid, p);
     *clear = sample.distance - sample.error;
-    if (sample.distance >= -def->depth)
+    if (sample.distance >= -def->depth && knVagueDepth(&sample) <= def->depth)
     {
         return false;
     }

@@ -413,6 +413,16 @@ bool knQueryInside(knFieldQuery* query, const knFragmentRecord* record, knVec3 p
 // Below `least` the depth need not be exact: it is then not more than that, and that is all.
 void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
                         const knGridSample* sample, float least, knFieldContact* contact);
+// The grid rounds edges off: there its slope is no longer one, and near the surface it may not even
+// know the side. How deep the point can be all the same; 0 where the grid is good enough.
+static inline float knVagueDepth(const knGridSample* sample)
+{
+    const float FLAT2 = 0.98f; // of the slope, squared
+    float most = sample->error - sample->distance;
+    bool isVague = sample->distance > -sample->error && knLengthSquared(sample->gradient) < FLAT2;
+    return isVague && most > 0.0f ? most : 0.0f;
+}
+
 // Beyond the box of the fragment.
 bool knQuerySphere(knFieldQuery* query, const knFragmentRecord* record, knVec3 p, float radius);
 // The distance of a point that is not inside; distfield_outside.c.

@@ -243,12 +243,35 @@ static void CrackInWholeTet(knFieldQuery* query, const knTetPoint* point, knVec3
     }
 }
 
+// Exact to triangles and cracks, no further than `most`.
+static bool SurfaceNear(knFieldQuery* query, uint32_t tet, knVec3 p, float most,
+                        knFieldContact* contact)
+{
+    double reach = (double)most * 1.00001;
+    knFaceHit hit = {.distance2 = reach * reach};
+    bool found = HitSources(query, tet, p, &hit);
+    if (knHitAround(query, tet, p, kn_hitSurface, &hit) || found)
+    {
+        *contact = (knFieldContact){-(float)sqrt(hit.distance2), knWayOut(p, &hit),
+                                    hit.isCrack ? kn_sourceCrackFace : kn_sourceTriangle};
+        return true;
+    }
+    return false;
+}
+
 void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
                         const knGridSample* sample, float least, knFieldContact* contact)
 {
     float depth = sample->distance < 0.0f ? -sample->distance : 0.0f;
+    float vague = knVagueDepth(sample);
     *contact = (knFieldContact){-depth, knNormalize(sample->gradient), kn_sourceGrid};
     query->counters.penetrations += 1;
+    if (vague > least && SurfaceNear(query, point->tet, p, vague, contact))
+    {
+        query->counters.byCrackFaces += contact->source == kn_sourceCrackFace;
+        query->counters.byTriangles += contact->source == kn_sourceTriangle;
+        return;
+    }
     if (query->field->cuts->tetCuts[point->tet] == KN_NONE)
     {
         CrackInWholeTet(query, point, p, least, contact);

@@ -26,7 +26,8 @@ typedef struct knPairCache
     knVec3 slabAxes[KN_MAX_SLABS]; // in the frame of side 1, of the walk that made the front
     uint32_t count;                // of contacts kept
     knVec3 axis;                   // that parted the two last, in the world; zero for none
-    knVec3 way; // that side 0 takes out of side 1 where they are wedged; zero for none
+    knVec3 way;    // that side 0 takes out of side 1 while they are deep; zero for none
+    bool isWedged; // and all contacts take it
 } knPairCache;
 
 // A contact that goes with its bodies.
@@ -191,7 +192,7 @@ static inline int knPairInput_PieceSide(const knPairInput* input)
 typedef struct knNormalCheck
 {
     const knPairSide* sides[2];
-    float probe; // m
+    float probe, slack; // m
 } knNormalCheck;
 
 knNormalCheck knMakeNormalCheck(const knPairSide* piece, const knPairSide* other);

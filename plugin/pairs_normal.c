@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Zlib
 #include "pairs_internal.h"
 
-#define PROBE_SHARE 0.02f // of the smaller radius: faces so near to a point may be meant
-#define TOUCH_SHARE 1e-4f // of a radius: triangles so near to a point of their own piece hold it
-#define MAX_ALONG   0.3f  // cosine; a contact may push along an own face, not out of it
+#include "shape_internal.h"
+
+#define PROBE_SHARE 0.02f  // of the smaller radius: faces so near to a point may be meant
+#define SLACK_SHARE 0.002f // the same; ways out that differ by less are as good
+#define TOUCH_SHARE 1e-4f  // of a radius: triangles so near to a point of their own piece hold it
+#define MAX_ALONG   0.3f   // cosine; a contact may push along an own face, not out of it
 
 // The nearest way out is not always the way back. Where the edge of one face lies on the edge of
 // another, as in a stack of bricks, the nearest way out of a point is sideways: the contact would
@@ -49,7 +52,8 @@ typedef struct FaceSearch
     const knPairSide* other;
     knVec3 world; // the point
     knVec3 p;     // in the frame of the other's mesh
-    float best;   // distance to the plane, without its sign
+    float best;   // distance to the face
+    float most;   // no way out is shorter than the nearest one: beyond it, only a plane is near
     knFieldContact found;
 } FaceSearch;
 
@@ -57,14 +61,17 @@ static bool TryFace(const knVec3 v[3], uint32_t triangle, void* user)
 {
     (void)triangle;
     FaceSearch* search = user;
-    knVec3 normal = FaceNormal(v);
-    float distance = knDot(normal, knSub(search->p, v[0]));
-    if (fabsf(distance) < search->best)
+    // the face, not its plane: planes of faces elsewhere pass anywhere
+    float weights[3];
+    float far = knDistance(search->p, knNearestOnTriangle(search->p, v, weights));
+    if (far < search->best)
     {
+        knVec3 normal = FaceNormal(v);
+        float distance = knDot(normal, knSub(search->p, v[0]));
         knVec3 world = knRotate(search->other->motion.start.rotation, normal);
-        if (PushesInwards(search->own, search->world, world))
+        if (distance <= search->most && PushesInwards(search->own, search->world, world))
         {
-            search->best = fabsf(distance);
+            search->best = far;
             search->found.distance = distance;
             search->found.normal = world;
         }
@@ -79,7 +86,8 @@ static bool FindFace(const knNormalCheck* check, const knPairContact* c, knField
                          .other = other,
                          .world = c->contact.point,
                          .p = knInvTransformPoint(other->motion.start, c->contact.point),
-                         .best = check->probe};
+                         .best = check->probe,
+                         .most = c->contact.distance + check->slack};
     knBox box = knBox_Expand((knBox){search.p, search.p}, check->probe);
     knForEachTriangle(other->mesh, box, TryFace, &search);
     *found = search.found;
@@ -112,6 +120,7 @@ knNormalCheck knMakeNormalCheck(const knPairSide* piece, const knPairSide* other
         radius = fminf(radius, other->mesh->radius);
     }
     check.probe = PROBE_SHARE * radius;
+    check.slack = SLACK_SHARE * radius;
     return check;
 }
 

@@ -77,6 +77,17 @@ static bool IsWedged(const Wedge* w)
     return false;
 }
 
+// Where they agree; it is how the two came into each other, should they disagree later.
+static knVec3 MeanWay(const Wedge* w)
+{
+    knVec3 sum = {0.0f, 0.0f, 0.0f};
+    for (uint32_t i = 0; i < w->deepCount; ++i)
+    {
+        sum = knAddScaled(sum, -w->deep[i]->contact.distance, PushOf(w->deep[i]));
+    }
+    return w->deepCount > 0 ? knNormalize(sum) : sum;
+}
+
 static void FindDeep(Wedge* w, const knPairContact* contacts, uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i)
@@ -135,12 +146,13 @@ void knPairJob_FindWayOut(const knPairJob* job, knPairContact* contacts, uint32_
             knNormalize(knSub(sides[0].motion.start.position, sides[1].motion.start.position));
         FindDeep(&wedge, contacts, count);
     }
-    bool wasWedged = knLengthSquared(job->cache->way) > 0.0f;
-    if (wedge.deepCount == 0 || !(wasWedged || IsWedged(&wedge)))
+    if (wedge.deepCount == 0 || !(job->cache->isWedged || IsWedged(&wedge)))
     {
-        job->cache->way = (knVec3){0.0f, 0.0f, 0.0f};
+        job->cache->way = MeanWay(&wedge);
+        job->cache->isWedged = false;
         return;
     }
+    job->cache->isWedged = true;
     knVec3 way;
     float far = FindWay(&wedge, &way);
     job->cache->way = way;
