@@ -17,8 +17,7 @@ knTransform knMotion_At(const knMotion* motion, float time)
     return t;
 }
 
-// The time in which a gap is used up at a speed that may itself grow; above 1 for never.
-static double TimeToUse(double room, double speed, double growth)
+double knTimeToUse(double room, double speed, double growth)
 {
     double root = speed * speed + 2.0 * growth * room;
     double below = speed + sqrt(root > 0.0 ? root : 0.0);
@@ -235,7 +234,7 @@ void knSweep_TryPair(knSweep* s, uint32_t triangleA, const knVec3* corners, uint
         }
         s->guesses[1] = knToFloat(gap.normal);
         // to half the tolerance: at the touch itself there is no direction
-        t += TimeToUse(fmax(room - 0.5 * s->tolerance, 0.25 * s->tolerance), speed, growth);
+        t += knTimeToUse(fmax(room - 0.5 * s->tolerance, 0.25 * s->tolerance), speed, growth);
     }
 }
 
@@ -273,7 +272,7 @@ static double ShapeTime(const knSweep* s, const knMeshNode* node)
         knVec3 arm = knSub(p, atA.position);
         double speed = -knDDot(n, knToDouble(knAdd(s->move, knCross(s->motionA.turn, arm)))) +
                        (double)knLength(s->motionB.turn) * far;
-        t += TimeToUse(room, speed, Bend(s->motionA.turn, (double)knLength(ball.center)));
+        t += knTimeToUse(room, speed, Bend(s->motionA.turn, (double)knLength(ball.center)));
     }
     return t;
 }

@@ -31,6 +31,12 @@ double knSweep_Speed(const knSweep* sweep);
 double knSweep_Slack(const knSweep* sweep);
 double knSweep_SlackTime(const knSweep* sweep);
 
+// The time in which a gap is used up at a speed that may itself grow; above 1 for never.
+double knTimeToUse(double room, double speed, double growth);
+
+// Before this the two pieces do not touch; above 1 when they never do.
+double knSweep_FreeTime(knSweep* sweep);
+
 // Lowers `best` where the two touch earlier.
 void knSweep_RunMeshes(knSweep* sweep);
 void knSweep_RunShape(knSweep* sweep);

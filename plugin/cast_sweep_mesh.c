@@ -1,38 +1,17 @@
 // SPDX-License-Identifier: Zlib
-#include "cast_sweep_internal.h"
+#include "cast_sweep_view_internal.h"
 
 // Two pieces in one part of their ways. Everything is seen along the axes that b has when the part
 // begins: its boxes and triangles need no turning.
 //
 // Two bounds leave out nearly all: a plane that lies between two things at the start is not crossed
-// before the room is used up at the highest speed along it; and balls that pass do not touch.
+// before the room is used up at the highest speed along it; and balls that pass do not touch. Four
+// pairs of nodes are looked at together.
 
 #define MAX_STACK (4 * KN_TREE_STACK)
 #define LIMIT     1.02f // no part is looked at further than that
 #define ROUNDING  2e-6f // of the largest length
-#define NEVER     2.0f
-
-// A direction in which two things may be parted, from b to a.
-typedef struct Plane
-{
-    knVec3 normal;
-    knVec3 sizeA, sizeB;  // of it along the axes of the boxes, without signs
-    float swingA, swingB; // how fast a point at a distance of one comes along it by turning
-} Plane;
-
-typedef struct View
-{
-    knSweep* sweep;
-    knMat3 turnAxes, sizes; // of a; the same without signs
-    knVec3 shift;           // to the centre of a
-    knVec3 move;            // of a relative to b
-    knVec3 turns[2];        // of a and of b
-    knVec3 swings[2];       // of a and of b, along the axes of b
-    knVec3 otherSwings[2];  // of a and of b, along the axes of a
-    float gain;             // that any speed can have by the end, and on the way on the average
-    float rounding;         // m
-    Plane guesses[2];
-} View;
+#define LARGER    4.0f  // squared; a node that is so much larger is divided twice
 
 static knVec3 Abs(knVec3 v)
 {
@@ -51,12 +30,12 @@ static knVec3 SwingsOf(knVec3 turn)
     return knMakeVec3(sqrtf(s.y + s.z), sqrtf(s.x + s.z), sqrtf(s.x + s.y));
 }
 
-static void TakeGuesses(View* view)
+void knSweepView_TakeGuesses(knSweepView* view)
 {
     const knSweep* s = view->sweep;
     for (int i = 0; i < 2; ++i)
     {
-        Plane* p = &view->guesses[i];
+        knSweepPlane* p = &view->guesses[i];
         p->normal = knInvRotate(s->motionB.start.rotation, s->guesses[i]);
         p->sizeA = Abs(MulTransposed(&view->turnAxes, p->normal));
         p->sizeB = Abs(p->normal);
@@ -65,15 +44,15 @@ static void TakeGuesses(View* view)
     }
 }
 
-static View MakeView(knSweep* s)
+static knSweepView MakeView(knSweep* s)
 {
     const knMotion *a = &s->motionA, *b = &s->motionB;
     knQuat back = knConjugate(b->start.rotation);
-    View view = {.sweep = s,
-                 .turnAxes = knMat3FromQuat(knMulQuat(back, a->start.rotation)),
-                 .shift = knRotate(back, knSub(a->start.position, b->start.position)),
-                 .move = knRotate(back, s->move),
-                 .turns = {knRotate(back, a->turn), knRotate(back, b->turn)}};
+    knSweepView view = {.sweep = s,
+                        .turnAxes = knMat3FromQuat(knMulQuat(back, a->start.rotation)),
+                        .shift = knRotate(back, knSub(a->start.position, b->start.position)),
+                        .move = knRotate(back, s->move),
+                        .turns = {knRotate(back, a->turn), knRotate(back, b->turn)}};
     const knMat3* m = &view.turnAxes;
     view.sizes = (knMat3){Abs(m->cx), Abs(m->cy), Abs(m->cz)};
     for (int i = 0; i < 2; ++i)
@@ -85,265 +64,132 @@ static View MakeView(knSweep* s)
     view.gain = 0.5f * LIMIT * bend;
     view.rounding =
         ROUNDING * (knLength(view.shift) + knLength(view.move) + s->a->radius + s->b->radius);
-    TakeGuesses(&view);
+    knSweepView_TakeGuesses(&view);
     return view;
-}
-
-// Raises the time to that at which `room` is used up.
-static inline void RaiseTime(float room, float speed, float* time)
-{
-    if (room > 0.0f && room > *time * speed)
-    {
-        *time = room > NEVER * speed ? NEVER : room / speed;
-    }
 }
 
 // Along one axis: how far a is from b, how fast that grows, what the two take of it, and how fast
 // they swing into it.
-static inline void TryAxis(const View* view, float apart, float speed, float reach, float swing,
-                           float* time)
+static inline knLanes TryAxis(const knSweepView* view, knLanes apart, knLanes speed, knLanes reach,
+                              knLanes swing, knLanes time)
 {
-    float closing = apart < 0.0f ? speed : -speed;
-    RaiseTime(fabsf(apart) - reach - view->rounding, closing + swing + view->gain, time);
+    // against the sign of what lies between
+    knLanes sign = simde_mm_andnot_ps(apart, knLanes_All(-0.0f));
+    knLanes closing = simde_mm_xor_ps(speed, sign);
+    knLanes room = knLanes_Sub(knLanes_Sub(knLanes_Abs(apart), reach), knLanes_All(view->rounding));
+    closing = knLanes_Add(knLanes_Add(closing, swing), knLanes_All(view->gain));
+    return knLanes_RaiseTime(room, closing, time);
 }
 
-static void TryAxes(const View* view, knVec3 apart, knVec3 speed, knVec3 reach, knVec3 swing,
-                    float* time)
+static inline knLanes TryAxes(const knSweepView* view, knLanes3 apart, knLanes3 speed,
+                              knLanes3 reach, knLanes3 swing, knLanes time)
 {
-    TryAxis(view, apart.x, speed.x, reach.x, swing.x, time);
-    TryAxis(view, apart.y, speed.y, reach.y, swing.y, time);
-    TryAxis(view, apart.z, speed.z, reach.z, swing.z, time);
+    time = TryAxis(view, apart.x, speed.x, reach.x, swing.x, time);
+    time = TryAxis(view, apart.y, speed.y, reach.y, swing.y, time);
+    return TryAxis(view, apart.z, speed.z, reach.z, swing.z, time);
 }
 
 // When balls around the two can touch.
-static float BallTime(const View* view, knVec3 apart, knVec3 speed, float radius)
+static inline knLanes BallTime(const knSweepView* view, knLanes3 apart, knLanes3 speed,
+                               knLanes radius)
 {
-    radius += LIMIT * view->gain + view->rounding;
-    float b = knDot(apart, speed), c = knLengthSquared(apart) - radius * radius;
-    if (c <= 0.0f)
-    {
-        return 0.0f;
-    }
-    float root = b * b - knLengthSquared(speed) * c * 0.99999f;
-    return b >= 0.0f || root < 0.0f ? NEVER : fminf(NEVER, c / (sqrtf(root) - b) * 0.99999f);
+    knLanes zero = simde_mm_setzero_ps(), never = knLanes_All(KN_NEVER);
+    radius = knLanes_Add(radius, knLanes_All(LIMIT * view->gain + view->rounding));
+    knLanes b = knLanes3_Dot(apart, speed);
+    knLanes c = knLanes_Sub(knLanes3_Dot(apart, apart), knLanes_Mul(radius, radius));
+    knLanes ac = knLanes_Mul(knLanes3_Dot(speed, speed), c);
+    knLanes root = knLanes_Sub(knLanes_Mul(b, b), knLanes_Mul(ac, knLanes_All(0.99999f)));
+    knLanes misses = simde_mm_or_ps(simde_mm_cmpge_ps(b, zero), simde_mm_cmplt_ps(root, zero));
+    knLanes below = knLanes_Sub(simde_mm_sqrt_ps(knLanes_Max(root, zero)), b);
+    knLanes time = knLanes_Mul(simde_mm_div_ps(c, below), knLanes_All(0.99999f));
+    time = knLanes_Select(misses, never, knLanes_Min(time, never));
+    return simde_mm_and_ps(simde_mm_cmpgt_ps(c, zero), time);
 }
 
-typedef struct Part
+// Four boxes.
+typedef struct Parts
 {
-    knVec3 center, half;
-    float radius;
-} Part;
+    knLanes3 center, half;
+    knLanes radius;
+} Parts;
 
-static Part PartOf(const knMeshNode* node)
+static inline Parts PartsOf(const knMeshNode* nodes, const uint32_t at[KN_LANES])
 {
-    Part p = {knBox_Center(node->box), knScale(0.5f, knBox_Extent(node->box)), 0.0f};
-    p.radius = knLength(p.half) * 1.00001f;
+    simde__m128 first[KN_LANES], second[KN_LANES];
+    for (int i = 0; i < KN_LANES; ++i)
+    {
+        const knBox* box = &nodes[at[i]].box;
+        first[i] = simde_mm_set_ps(box->upper.x, box->lower.z, box->lower.y, box->lower.x);
+        second[i] = simde_mm_set_ps(0.0f, 0.0f, box->upper.z, box->upper.y);
+    }
+    SIMDE_MM_TRANSPOSE4_PS(first[0], first[1], first[2], first[3]);
+    SIMDE_MM_TRANSPOSE4_PS(second[0], second[1], second[2], second[3]);
+    knLanes3 lower = {first[0], first[1], first[2]}, upper = {first[3], second[0], second[1]};
+    knLanes scale = knLanes_All(0.5f);
+    Parts p = {.center = knLanes3_Scale(scale, knLanes3_Add(lower, upper)),
+               .half = knLanes3_Scale(scale, knLanes3_Sub(upper, lower))};
+    p.radius = simde_mm_sqrt_ps(knLanes3_Dot(p.half, p.half));
+    p.radius = knLanes_Mul(p.radius, knLanes_All(1.00001f));
     return p;
 }
 
-// No earlier can what is in the two nodes touch.
-static float NodeTime(const View* view, const knMeshNode* a, const knMeshNode* b, float enough)
+static inline bool AreAllLate(knLanes time, float enough)
 {
-    Part x = PartOf(a), y = PartOf(b);
-    knVec3 arm = knMulMV(view->turnAxes, x.center);
-    knVec3 apart = knSub(knAdd(arm, view->shift), y.center);
-    knVec3 speed =
-        knAdd(view->move, knSub(knCross(view->turns[0], arm), knCross(view->turns[1], y.center)));
-    float time = BallTime(view, apart, speed, x.radius + y.radius);
-    for (int i = 0; i < 2 && time < enough; ++i)
-    {
-        const Plane* p = &view->guesses[i];
-        float reach = knDot(p->sizeA, x.half) + knDot(p->sizeB, y.half);
-        float swing = p->swingA * x.radius + p->swingB * y.radius;
-        float room = knDot(p->normal, apart) - reach - view->rounding;
-        RaiseTime(room, swing + view->gain - knDot(p->normal, speed), &time);
-    }
-    if (time < enough)
-    {
-        TryAxes(view, apart, speed, knAdd(knMulMV(view->sizes, x.half), y.half),
-                knAddScaled(knScale(x.radius, view->swings[0]), y.radius, view->swings[1]), &time);
-    }
-    if (time < enough)
-    {
-        const knVec3* swings = view->otherSwings;
-        TryAxes(view, MulTransposed(&view->turnAxes, apart), MulTransposed(&view->turnAxes, speed),
-                knAdd(MulTransposed(&view->sizes, y.half), x.half),
-                knAddScaled(knScale(x.radius, swings[0]), y.radius, swings[1]), &time);
-    }
-    return time;
+    return simde_mm_movemask_ps(simde_mm_cmplt_ps(time, knLanes_All(enough))) == 0;
 }
 
-// The triangles of a leaf: corners and their speeds.
-typedef struct Leaf
+static inline knLanes TryGuess(const knSweepView* view, const knSweepPlane* p, const Parts* x,
+                               const Parts* y, const knLanes3 apartAndSpeed[2], knLanes time)
 {
-    knVec3 corners[KN_TREE_LEAF][3], speeds[KN_TREE_LEAF][3];
-    uint32_t triangles[KN_TREE_LEAF];
-    uint32_t count, node;
-} Leaf;
+    knLanes3 n = knLanes3_All(p->normal);
+    knLanes reach = knLanes_Add(knLanes3_Dot(knLanes3_All(p->sizeA), x->half),
+                                knLanes3_Dot(knLanes3_All(p->sizeB), y->half));
+    knLanes swing = knLanes_Add(knLanes_Mul(knLanes_All(p->swingA), x->radius),
+                                knLanes_Mul(knLanes_All(p->swingB), y->radius));
+    knLanes room = knLanes_Sub(knLanes3_Dot(n, apartAndSpeed[0]), reach);
+    room = knLanes_Sub(room, knLanes_All(view->rounding));
+    swing = knLanes_Add(swing, knLanes_All(view->gain));
+    return knLanes_RaiseTime(room, knLanes_Sub(swing, knLanes3_Dot(n, apartAndSpeed[1])), time);
+}
 
-static void TakeLeaf(const View* view, int side, uint32_t at, Leaf* leaf)
+// Pairs of nodes, and no earlier can what is in them touch.
+typedef struct Visits
+{
+    uint32_t a[KN_LANES], b[KN_LANES];
+    float times[KN_LANES];
+    int count;
+} Visits;
+
+static void FindTimes(const knSweepView* view, Visits* visits, float enough)
 {
     const knSweep* s = view->sweep;
-    const knPieceMesh* mesh = side == 0 ? s->a : s->b;
-    const knMeshNode* node = &mesh->nodes[at];
-    if (leaf->node == at)
+    Parts x = PartsOf(s->a->nodes, visits->a), y = PartsOf(s->b->nodes, visits->b);
+    const knMat3* m = &view->turnAxes;
+    knLanes3 arm = knLanes3_MulMV(m, x.center);
+    knLanes3 apart = knLanes3_Sub(knLanes3_Add(arm, knLanes3_All(view->shift)), y.center);
+    knLanes3 turnA = knLanes3_Cross(knLanes3_All(view->turns[0]), arm);
+    knLanes3 turnB = knLanes3_Cross(knLanes3_All(view->turns[1]), y.center);
+    knLanes3 speed = knLanes3_Add(knLanes3_All(view->move), knLanes3_Sub(turnA, turnB));
+    knLanes3 both[2] = {apart, speed};
+    knLanes time = BallTime(view, apart, speed, knLanes_Add(x.radius, y.radius));
+    time = TryGuess(view, &view->guesses[0], &x, &y, both, time);
+    time = TryGuess(view, &view->guesses[1], &x, &y, both, time);
+    if (!AreAllLate(time, enough))
     {
-        return;
+        knLanes3 reach = knLanes3_Add(knLanes3_MulMV(&view->sizes, x.half), y.half);
+        knLanes3 swing = knLanes3_Add(knLanes3_Scale(x.radius, knLanes3_All(view->swings[0])),
+                                      knLanes3_Scale(y.radius, knLanes3_All(view->swings[1])));
+        time = TryAxes(view, apart, speed, reach, swing, time);
     }
-    leaf->node = at;
-    leaf->count = node->count;
-    for (uint32_t i = 0; i < node->count; ++i)
+    if (!AreAllLate(time, enough))
     {
-        leaf->triangles[i] = mesh->order[node->first + i];
-        knPieceMesh_Corners(mesh, leaf->triangles[i], leaf->corners[i]);
-        for (int k = 0; k < 3; ++k)
-        {
-            knVec3* p = &leaf->corners[i][k];
-            *p = side == 0 ? knMulMV(view->turnAxes, *p) : *p;
-            leaf->speeds[i][k] = knCross(view->turns[side], *p);
-            if (side == 0)
-            {
-                leaf->speeds[i][k] = knAdd(leaf->speeds[i][k], view->move);
-                *p = knAdd(*p, view->shift);
-            }
-        }
+        knLanes3 reach = knLanes3_Add(knLanes3_MulTransposed(&view->sizes, y.half), x.half);
+        knLanes3 swing = knLanes3_Add(knLanes3_Scale(x.radius, knLanes3_All(view->otherSwings[0])),
+                                      knLanes3_Scale(y.radius, knLanes3_All(view->otherSwings[1])));
+        time = TryAxes(view, knLanes3_MulTransposed(m, apart), knLanes3_MulTransposed(m, speed),
+                       reach, swing, time);
     }
-}
-
-// What triangles span along a direction, and how fast they go along it at least and at most.
-typedef struct Span
-{
-    float low, high, slow, fast;
-} Span;
-
-static Span SpanOf(const Leaf* leaf, uint32_t triangle, knVec3 n)
-{
-    const knVec3 *p = leaf->corners[triangle], *v = leaf->speeds[triangle];
-    float at = knDot(n, p[0]), speed = knDot(n, v[0]);
-    Span s = {at, at, speed, speed};
-    for (int k = 1; k < 3; ++k)
-    {
-        at = knDot(n, p[k]);
-        speed = knDot(n, v[k]);
-        s.low = at < s.low ? at : s.low;
-        s.high = at > s.high ? at : s.high;
-        s.slow = speed < s.slow ? speed : s.slow;
-        s.fast = speed > s.fast ? speed : s.fast;
-    }
-    return s;
-}
-
-// By a plane between the two, a on either side of it.
-static inline void TrySpans(const View* view, const Span* a, const Span* b, float slack,
-                            float* time)
-{
-    slack -= view->rounding;
-    if (a->low > b->high)
-    {
-        RaiseTime(a->low - b->high + slack, b->fast - a->slow + view->gain, time);
-    }
-    else if (b->low > a->high)
-    {
-        RaiseTime(b->low - a->high + slack, a->fast - b->slow + view->gain, time);
-    }
-}
-
-static Span JoinSpans(const Span* spans, uint32_t count)
-{
-    Span s = spans[0];
-    for (uint32_t i = 1; i < count; ++i)
-    {
-        s.low = spans[i].low < s.low ? spans[i].low : s.low;
-        s.high = spans[i].high > s.high ? spans[i].high : s.high;
-        s.slow = spans[i].slow < s.slow ? spans[i].slow : s.slow;
-        s.fast = spans[i].fast > s.fast ? spans[i].fast : s.fast;
-    }
-    return s;
-}
-
-// Two leaves, and what their triangles span along the directions that parted others.
-typedef struct LeafPair
-{
-    const Leaf *a, *b;
-    Span spansA[2][KN_TREE_LEAF], spansB[2][KN_TREE_LEAF];
-} LeafPair;
-
-static void TakeSpans(const View* view, LeafPair* pair)
-{
-    for (int g = 0; g < 2; ++g)
-    {
-        knVec3 n = view->guesses[g].normal;
-        for (uint32_t i = 0; i < pair->a->count; ++i)
-        {
-            pair->spansA[g][i] = SpanOf(pair->a, i, n);
-        }
-        for (uint32_t k = 0; k < pair->b->count; ++k)
-        {
-            pair->spansB[g][k] = SpanOf(pair->b, k, n);
-        }
-    }
-}
-
-// No earlier can anything in the two leaves touch.
-static float LeafTime(const View* view, const LeafPair* pair)
-{
-    float time = 0.0f, slack = (float)knSweep_Slack(view->sweep);
-    for (int g = 0; g < 2; ++g)
-    {
-        Span a = JoinSpans(pair->spansA[g], pair->a->count);
-        Span b = JoinSpans(pair->spansB[g], pair->b->count);
-        TrySpans(view, &a, &b, slack, &time);
-    }
-    return time;
-}
-
-// No earlier can two triangles touch: by planes that parted others, and by their own.
-static float PairTime(const View* view, const LeafPair* pair, uint32_t i, uint32_t k, float slack)
-{
-    float time = 0.0f, enough = (float)view->sweep->best;
-    for (int g = 0; g < 2; ++g)
-    {
-        TrySpans(view, &pair->spansA[g][i], &pair->spansB[g][k], slack, &time);
-    }
-    for (int c = 0; c < 2 && time < enough; ++c)
-    {
-        knVec3 n = knTriangleNormal(c == 0 ? pair->b->corners[k] : pair->a->corners[i]);
-        Span a = SpanOf(pair->a, i, n), b = SpanOf(pair->b, k, n);
-        TrySpans(view, &a, &b, slack, &time);
-    }
-    return time;
-}
-
-static void TryLeaves(View* view, const Leaf* a, const Leaf* b, float from)
-{
-    knSweep* s = view->sweep;
-    LeafPair pair;
-    pair.a = a;
-    pair.b = b;
-    TakeSpans(view, &pair);
-    if (LeafTime(view, &pair) >= (float)s->best)
-    {
-        return;
-    }
-    for (uint32_t i = 0; i < a->count; ++i)
-    {
-        for (uint32_t k = 0; k < b->count; ++k)
-        {
-            float slack = (float)knSweep_Slack(s);
-            float start = PairTime(view, &pair, i, k, slack);
-            if (start >= (float)s->best)
-            {
-                continue;
-            }
-            knVec3 corners[3];
-            knPieceMesh_Corners(s->b, b->triangles[k], corners);
-            // what was added for slack is no time to skip
-            start = fmaxf(from, slack > 0.0f ? 0.0f : start);
-            knSweep_TryPair(s, a->triangles[i], corners, b->triangles[k], (double)start);
-            TakeGuesses(view);
-            TakeSpans(view, &pair);
-        }
-    }
+    simde_mm_storeu_ps(visits->times, time);
 }
 
 typedef struct Visit
@@ -352,57 +198,102 @@ typedef struct Visit
     float time;
 } Visit;
 
-static void PushTwo(const View* view, Visit parent, bool splitsA, Visit* stack, int* depth)
+// The children of a node, or it alone.
+static int Children(const knMeshNode* nodes, uint32_t at, uint32_t child[2])
 {
-    const knSweep* s = view->sweep;
-    uint32_t at = splitsA ? parent.a : parent.b;
-    const knMeshNode* node = splitsA ? &s->a->nodes[at] : &s->b->nodes[at];
-    uint32_t child[2] = {at + 1, node->first};
-    float enough = (float)(s->best - knSweep_SlackTime(s));
-    Visit visits[2];
-    for (int i = 0; i < 2; ++i)
+    const knMeshNode* node = &nodes[at];
+    child[0] = node->count > 0 ? at : at + 1;
+    child[1] = node->first;
+    return node->count > 0 ? 1 : 2;
+}
+
+// All that is two levels below.
+static int Grandchildren(const knMeshNode* nodes, uint32_t at, uint32_t child[KN_LANES])
+{
+    uint32_t first[2];
+    int count = 0, firstCount = Children(nodes, at, first);
+    for (int i = 0; i < firstCount; ++i)
     {
-        visits[i].a = splitsA ? child[i] : parent.a;
-        visits[i].b = splitsA ? parent.b : child[i];
-        visits[i].time =
-            NodeTime(view, &s->a->nodes[visits[i].a], &s->b->nodes[visits[i].b], enough);
+        count += Children(nodes, first[i], child + count);
     }
-    int near = visits[1].time < visits[0].time ? 1 : 0;
-    for (int i = 0; i < 2; ++i)
+    return count;
+}
+
+// Both are divided, or the one twice that is much larger or alone can be.
+static Visits Divide(const knSweep* s, Visit v)
+{
+    const knMeshNode *a = &s->a->nodes[v.a], *b = &s->b->nodes[v.b];
+    float sizeA = knLengthSquared(knBox_Extent(a->box));
+    float sizeB = knLengthSquared(knBox_Extent(b->box));
+    uint32_t as[KN_LANES] = {v.a}, bs[KN_LANES] = {v.b};
+    int countA = 1, countB = 1;
+    if (b->count > 0 || (a->count == 0 && sizeA > LARGER * sizeB))
     {
-        Visit v = visits[i == 0 ? 1 - near : near];
+        countA = Grandchildren(s->a->nodes, v.a, as);
+    }
+    else if (a->count > 0 || sizeB > LARGER * sizeA)
+    {
+        countB = Grandchildren(s->b->nodes, v.b, bs);
+    }
+    else
+    {
+        countA = Children(s->a->nodes, v.a, as);
+        countB = Children(s->b->nodes, v.b, bs);
+    }
+    Visits visits = {.count = countA * countB};
+    for (int i = 0; i < KN_LANES; ++i)
+    {
+        int k = i < visits.count ? i : 0;
+        visits.a[i] = as[k / countB];
+        visits.b[i] = bs[k % countB];
+    }
+    return visits;
+}
+
+// The nearest comes on top.
+static void Push(const Visits* visits, float enough, Visit* stack, int* depth)
+{
+    int first = *depth;
+    for (int i = 0; i < visits->count; ++i)
+    {
+        Visit v = {visits->a[i], visits->b[i], visits->times[i]};
         if (v.time < enough && *depth < MAX_STACK)
         {
-            stack[(*depth)++] = v;
+            int place = (*depth)++;
+            for (; place > first && stack[place - 1].time < v.time; --place)
+            {
+                stack[place] = stack[place - 1];
+            }
+            stack[place] = v;
         }
     }
 }
 
 void knSweep_RunMeshes(knSweep* s)
 {
-    View view = MakeView(s);
-    Leaf leafA, leafB;
+    knSweepView view = MakeView(s);
+    knSweepLeaf leafA, leafB;
     leafA.node = leafB.node = KN_NONE;
     Visit stack[MAX_STACK];
     int depth = 0;
-    stack[depth++] = (Visit){0, 0, NodeTime(&view, &s->a->nodes[0], &s->b->nodes[0], NEVER)};
+    stack[depth++] = (Visit){0, 0, 0.0f};
     while (depth > 0)
     {
         Visit v = stack[--depth];
-        const knMeshNode *a = &s->a->nodes[v.a], *b = &s->b->nodes[v.b];
-        if ((double)v.time >= s->best - knSweep_SlackTime(s))
+        float enough = (float)(s->best - knSweep_SlackTime(s));
+        if (v.time >= enough)
         {
             continue;
         }
-        if (a->count > 0 && b->count > 0)
+        if (s->a->nodes[v.a].count > 0 && s->b->nodes[v.b].count > 0)
         {
-            TakeLeaf(&view, 0, v.a, &leafA);
-            TakeLeaf(&view, 1, v.b, &leafB);
-            TryLeaves(&view, &leafA, &leafB, v.time);
+            knSweepView_TakeLeaf(&view, 0, v.a, &leafA);
+            knSweepView_TakeLeaf(&view, 1, v.b, &leafB);
+            knSweepView_TryLeaves(&view, &leafA, &leafB, v.time);
             continue;
         }
-        bool isLarger =
-            knLengthSquared(knBox_Extent(a->box)) > knLengthSquared(knBox_Extent(b->box));
-        PushTwo(&view, v, a->count == 0 && (b->count > 0 || isLarger), stack, &depth);
+        Visits visits = Divide(s, v);
+        FindTimes(&view, &visits, enough);
+        Push(&visits, enough, stack, &depth);
     }
 }
