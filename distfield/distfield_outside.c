@@ -94,13 +94,39 @@ static bool IsEnough(const Search* search, bool found)
     return found && search->kind == kn_hitAny;
 }
 
+#define CHUNK 16u
+
+// Those of a leaf's references that can have faces of the fragment: few do, and which is no guess
+// that a processor could make.
+static uint32_t ChooseReferences(const Search* search, const uint32_t* references, uint32_t count,
+                                 uint32_t chosen[CHUNK])
+{
+    const uint32_t* labels = search->query->field->tetLabels;
+    uint32_t fragment = search->query->fragment, chosenCount = 0;
+    uint32_t surface = search->kind != kn_hitCracks ? KN_AT_SURFACE : 0;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        uint32_t label = labels[references[i] & ~KN_AT_SURFACE];
+        chosen[chosenCount] = references[i];
+        chosenCount += (uint32_t)(label == KN_NONE) |
+                       ((uint32_t)(label == fragment) & (uint32_t)((references[i] & surface) != 0));
+    }
+    return chosenCount;
+}
+
 static bool HitLeaf(Search* search, knKdNode leaf)
 {
     const uint32_t* references = search->query->field->locator.references + leaf.value;
+    uint32_t count = leaf.link >> 2, chosen[CHUNK];
     bool found = false;
-    for (uint32_t i = 0; i < leaf.link >> 2 && !IsEnough(search, found); ++i)
+    for (uint32_t first = 0; first < count; first += CHUNK)
     {
-        found = HitReference(search, references[i]) || found;
+        uint32_t some = count - first < CHUNK ? count - first : CHUNK;
+        some = ChooseReferences(search, references + first, some, chosen);
+        for (uint32_t i = 0; i < some && !IsEnough(search, found); ++i)
+        {
+            found = HitReference(search, chosen[i]) || found;
+        }
     }
     return found;
 }
