@@ -138,6 +138,23 @@ static knTouch Held(knTouch touch, int side)
     return touch;
 }
 
+#define ROOM 2.0f // margins beyond the margin, at a coherence of 1
+
+// None for two that have used it up in the very next step.
+float knPairCache_Room(const knPairJob* job)
+{
+    const knPairCache* cache = job->cache;
+    const knPairSide *a = &job->input->sides[0], *b = &job->input->sides[1];
+    float room = ROOM * job->limits->coherence * job->limits->margin;
+    if (cache->wasUsed || cache->count > 0 || a->kind != kn_sidePiece || b->kind != kn_sidePiece ||
+        !IsKnown(job))
+    {
+        return room;
+    }
+    float most = room * fminf(a->mesh->radius, b->mesh->radius);
+    return Moved(job->input, cache->pose, PoseOf(job->input)) > most ? 0.0f : room;
+}
+
 bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
 {
     knPairCache* cache = job->cache;
@@ -151,6 +168,7 @@ bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
         return false;
     }
     *count = 0;
+    cache->wasUsed = true;
     float breaking = fmaxf(cache->margin, BreakingDistance(job->input));
     Frame frames[2];
     if (cache->count > 0)
@@ -273,6 +291,7 @@ static void Begin(const knPairJob* job, float slack, float margin, float epsilon
     cache->margin = margin;
     cache->epsilon = epsilon;
     cache->count = 0;
+    cache->wasUsed = false;
     cache->pose = PoseOf(job->input);
     for (int i = 0; i < 2; ++i)
     {

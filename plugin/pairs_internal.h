@@ -21,6 +21,7 @@ typedef struct knPairCache
     knPairKey keys[2];
     float slack;            // m that the two may move against each other; 0 for no answer
     float margin, epsilon;  // m
+    bool wasUsed;           // in a step after the one that found it
     knPairKey frontKeys[2]; // what the front is of
     uint32_t slabCount;
     knVec3 slabAxes[KN_MAX_SLABS]; // in the frame of side 1, of the walk that made the front
@@ -161,6 +162,9 @@ bool knPart_IsEnough(const knPart* part, const knPairInput* input, bool isFast);
 // The contacts of the last query as they are now, and how much further the two may move; false when
 // a query is due.
 bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count);
+
+// So far beyond the margin points are looked for, so that the answer lasts. A share of the radius.
+float knPairCache_Room(const knPairJob* job);
 
 #define KN_MAX_LINGER 8
 

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define ROOM 2.0f // margins beyond the margin, at a coherence of 1
-
 #define FRONT 0.05f // of the smaller radius: room that a front looks for around its points
 
 static knQueryPiece MakePiece(const knPairSide* side)
@@ -80,8 +78,7 @@ static knResult Query(const knPairJob* job, knPairContact* contacts, knPairResul
     int first = knPairInput_PieceSide(job->input);
     const knPairSide* other = &job->input->sides[1 - first];
     knQueryPiece a = MakePiece(&job->input->sides[first]);
-    // points are looked for beyond the margin, so that there is room to move
-    job->state->room = ROOM * job->limits->coherence * job->limits->margin;
+    job->state->room = knPairCache_Room(job);
     switch (other->kind)
     {
     case kn_sidePiece:
