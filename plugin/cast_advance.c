@@ -39,7 +39,7 @@ typedef struct Pair
     double radiusA, radiusB;
 } Pair;
 
-static double ShapeRadius(const knShape* shape)
+double knShapeRadius(const knShape* shape)
 {
     knBox box = knShape_Box(shape, knIdentityTransform());
     return (double)knLength(knMax(box.upper, knNeg(box.lower)));
@@ -60,7 +60,7 @@ double knSweep_Speed(const knSweep* s)
 {
     float turnB = knLength(s->motionB.turn);
     double radiusB = s->b ? (double)s->b->radius : 0.0;
-    radiusB = s->shape && turnB > 0.0f ? ShapeRadius(s->shape) : radiusB;
+    radiusB = s->shape && turnB > 0.0f ? knShapeRadius(s->shape) : radiusB;
     return (double)knLength(s->move) + (double)knLength(s->motionA.turn) * (double)s->a->radius +
            (double)turnB * radiusB;
 }
@@ -75,7 +75,7 @@ static Pair MakePair(knSweep* s, uint32_t triangleA, const knVec3* corners)
         pair.radiusB = fmax(pair.radiusB, corners ? (double)knLength(corners[i]) : 0.0);
     }
     bool turns = knLengthSquared(s->motionB.turn) > 0.0f;
-    pair.radiusB = corners || !turns ? pair.radiusB : ShapeRadius(s->shape);
+    pair.radiusB = corners || !turns ? pair.radiusB : knShapeRadius(s->shape);
     return pair;
 }
 
@@ -250,10 +250,43 @@ static Ball BallAround(const knMeshNode* node)
     return (Ball){center, 0.5f * knLength(knBox_Extent(node->box)) * 1.00001f};
 }
 
+// A box around a node against a plane: what lies flat on it is told from what lies above.
+static double PlaneTime(const knSweep* s, const knMeshNode* node)
+{
+    Ball ball = BallAround(node);
+    knVec3 half = knScale(0.5f, knBox_Extent(node->box));
+    double growth = Bend(s->motionA.turn, (double)(knLength(ball.center) + ball.radius));
+    double t = 0.0;
+    for (int i = 0; i < SHAPE_ROUNDS && t < s->best; ++i)
+    {
+        knTransform atA = knMotion_At(&s->motionA, (float)t);
+        knVec3 n = knRotate(s->motionB.start.rotation, s->shape->half);
+        knVec3 local = knInvRotate(atA.rotation, n);
+        float reach = fabsf(local.x) * half.x + fabsf(local.y) * half.y + fabsf(local.z) * half.z;
+        knVec3 p = knTransformPoint(atA, ball.center);
+        knVec3 away = knSub(p, knMotion_At(&s->motionB, (float)t).position);
+        double room = (double)(knDot(n, away) - s->shape->offset - reach) - s->rounding -
+                      s->tolerance - 1e-6 * (double)(knLength(away) + fabsf(s->shape->offset));
+        if (room <= 0.0)
+        {
+            return t;
+        }
+        knVec3 arm = knSub(p, atA.position);
+        float speed = knLength(knCross(n, s->motionA.turn)) * ball.radius -
+                      knDot(n, knAdd(s->move, knCross(s->motionA.turn, arm)));
+        t += knTimeToUse(room, (double)speed, growth);
+    }
+    return t;
+}
+
 // A ball around a node against the shape: the distance to a convex shape bounds how soon it can
 // come.
 static double ShapeTime(const knSweep* s, const knMeshNode* node)
 {
+    if (s->shape->kind == kn_shapePlane && knLengthSquared(s->motionB.turn) == 0.0f)
+    {
+        return PlaneTime(s, node);
+    }
     Ball ball = BallAround(node);
     double t = 0.0;
     for (int i = 0; i < SHAPE_ROUNDS && t < s->best; ++i)

@@ -93,7 +93,7 @@ static void RunOnce(knSweep* s, RunFcn* run, const void* context)
     float turn = fmaxf(knLength(a.turn), knLength(b.turn));
     s->triangleA = KN_NONE;
     s->move = knSub(a.move, b.move);
-    double from = s->b ? knSweep_FreeTime(s) : 0.0;
+    double from = s->b || s->shape ? knSweep_FreeTime(s) : 0.0;
     double way = fmax(1.0 - from, 0.0);
     int parts = from > 1.0 ? 0 : (int)fminf(1.0f + turn * (float)way / PART_TURN, MAX_PARTS);
     double share = way / (double)parts;

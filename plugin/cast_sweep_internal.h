@@ -34,7 +34,10 @@ double knSweep_SlackTime(const knSweep* sweep);
 // The time in which a gap is used up at a speed that may itself grow; above 1 for never.
 double knTimeToUse(double room, double speed, double growth);
 
-// Before this the two pieces do not touch; above 1 when they never do.
+// Of a ball around the origin of the shape that holds it. m
+double knShapeRadius(const knShape* shape);
+
+// Before this the two do not touch; above 1 when they never do.
 double knSweep_FreeTime(knSweep* sweep);
 
 // Lowers `best` where the two touch earlier.
