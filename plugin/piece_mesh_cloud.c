@@ -158,17 +158,23 @@ knResult knPieceMesh_GroupCorners(knPieceMesh* m, uint32_t first, uint32_t* tabl
     return kn_success;
 }
 
-// The largest of d . p over a group, and which point it is.
-static float GroupSupport(const knPointGroup* g, knVec3 d, int* point)
+// The largest of d . p over a group, and which point it is, where that is more than `least`.
+static float GroupSupport(const knPointGroup* g, knVec3 d, float least, int* point)
 {
     float dots[KN_GROUP_POINTS];
     simde__m128 x = simde_mm_set1_ps(d.x), y = simde_mm_set1_ps(d.y), z = simde_mm_set1_ps(d.z);
+    simde__m128 most = simde_mm_set1_ps(least);
     for (int i = 0; i < KN_GROUP_POINTS; i += 4)
     {
         simde__m128 sum = simde_mm_mul_ps(x, simde_mm_loadu_ps(g->x + i));
         sum = simde_mm_add_ps(sum, simde_mm_mul_ps(y, simde_mm_loadu_ps(g->y + i)));
         sum = simde_mm_add_ps(sum, simde_mm_mul_ps(z, simde_mm_loadu_ps(g->z + i)));
         simde_mm_storeu_ps(dots + i, sum);
+        most = simde_mm_max_ps(most, sum);
+    }
+    if (simde_mm_movemask_ps(simde_mm_cmpgt_ps(most, simde_mm_set1_ps(least))) == 0)
+    {
+        return least;
     }
     int best = 0;
     for (int i = 1; i < KN_GROUP_POINTS; ++i)
@@ -192,14 +198,14 @@ knVec3 knPieceMesh_Support(const knPieceMesh* m, knVec3 d)
     }
     int point = 0;
     uint32_t group = first;
-    best = m->groupCount > 0 ? GroupSupport(&m->groups[first], d, &point) : 0.0f;
+    best = m->groupCount > 0 ? GroupSupport(&m->groups[first], d, -FLT_MAX, &point) : 0.0f;
     for (uint32_t i = 0; i < m->groupCount; ++i)
     {
         const knPointGroup* g = &m->groups[i];
         if (i != first && knDot(d, g->center) + length * g->radius > best)
         {
-            int at;
-            float along = GroupSupport(g, d, &at);
+            int at = 0;
+            float along = GroupSupport(g, d, best, &at);
             group = along > best ? i : group;
             point = along > best ? at : point;
             best = along > best ? along : best;

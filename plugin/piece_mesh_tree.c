@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Zlib
 #include "piece_mesh_internal.h"
 
+#include <simde/x86/sse2.h>
+
 #include "shape_internal.h"
 
 #include <string.h>
@@ -209,11 +211,36 @@ static bool VisitLeaf(const knPieceMesh* mesh, const knMeshNode* node, knBox box
     return true;
 }
 
+// Where a box must begin and end at least, in the order of a node's six numbers.
+typedef struct Limits
+{
+    simde__m128 lowest, highest;
+} Limits;
+
+static Limits LimitsOf(knBox box)
+{
+    return (Limits){simde_mm_set_ps(box.lower.z, box.lower.y, box.lower.x, -INFINITY),
+                    simde_mm_set_ps(INFINITY, box.upper.z, box.upper.y, box.upper.x)};
+}
+
+// knBox_Overlaps with one branch: which of the six sides parts the two is no guess that a processor
+// could make.
+static inline bool Overlaps(const Limits* limits, const knMeshNode* node)
+{
+    const knBox* b = &node->box;
+    simde__m128 lower = simde_mm_set_ps(b->upper.x, b->lower.z, b->lower.y, b->lower.x);
+    simde__m128 upper = simde_mm_set_ps(b->upper.z, b->upper.y, b->upper.x, b->lower.z);
+    simde__m128 isNear = simde_mm_and_ps(simde_mm_cmple_ps(lower, limits->highest),
+                                         simde_mm_cmpge_ps(upper, limits->lowest));
+    return simde_mm_movemask_ps(isNear) == 0xF;
+}
+
 void knForEachTriangle(const knPieceMesh* mesh, knBox box, knTriangleFcn* callback, void* user)
 {
     uint32_t stack[KN_TREE_STACK];
     int depth = 0;
-    if (mesh && callback && mesh->nodeCount > 0)
+    Limits limits = LimitsOf(box);
+    if (mesh && callback && mesh->nodeCount > 0 && Overlaps(&limits, &mesh->nodes[0]))
     {
         stack[depth++] = 0;
     }
@@ -221,10 +248,6 @@ void knForEachTriangle(const knPieceMesh* mesh, knBox box, knTriangleFcn* callba
     {
         uint32_t index = stack[--depth];
         const knMeshNode* node = &mesh->nodes[index];
-        if (!knBox_Overlaps(node->box, box))
-        {
-            continue;
-        }
         if (node->count > 0)
         {
             if (!VisitLeaf(mesh, node, box, callback, user))
@@ -233,8 +256,10 @@ void knForEachTriangle(const knPieceMesh* mesh, knBox box, knTriangleFcn* callba
             }
             continue;
         }
-        stack[depth++] = node->first;
-        stack[depth++] = index + 1;
+        stack[depth] = node->first;
+        depth += Overlaps(&limits, &mesh->nodes[node->first]);
+        stack[depth] = index + 1;
+        depth += Overlaps(&limits, &mesh->nodes[index + 1]);
     }
 }
 
