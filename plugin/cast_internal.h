@@ -66,12 +66,3 @@ bool knRay_HitTriangle(const knRay* ray, const knVec3 v[3], double* fraction);
 bool knRay_HitBox(const knRay* ray, const knBox* box, double limit, double* entry);
 
 knVec3 knTriangleNormal(const knVec3 v[3]);
-
-#define KN_FAST_SHARE 0.5f // of the thinnest side, in a step
-
-// Of a mesh that has triangles.
-static inline float knPieceMesh_ThinSide(const knPieceMesh* mesh)
-{
-    knVec3 e = knBox_Extent(mesh->nodes[0].box);
-    return fminf(e.x, fminf(e.y, e.z));
-}

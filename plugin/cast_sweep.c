@@ -4,6 +4,7 @@
 #define TOLERANCE    1e-3   // of the smaller radius: nearer than that is a touch
 #define MAX_SLIDES   4      // contacts looked for one behind the other
 #define SAME_NORMAL  0.999f // cosine; what slides into the same plane again is known
+#define FAST_SHARE   0.5f   // of the thinnest side
 #define SLACK_SHARE  0.01   // of the thinnest side: what an earlier touch may go deep
 #define PART_TURN    0.1f   // radians of a part of a way
 #define MAX_PARTS    16.0f
@@ -14,6 +15,12 @@ static bool IsFiniteMotion(const knMotion* m)
     return m && knIsFiniteTransform(m->start) && knIsFinite(m->move) && knIsFinite(m->turn);
 }
 
+static float ThinSide(const knPieceMesh* mesh)
+{
+    knVec3 e = knBox_Extent(mesh->nodes[0].box);
+    return fminf(e.x, fminf(e.y, e.z));
+}
+
 bool knMotion_IsFast(const knMotion* motion, const knPieceMesh* mesh)
 {
     if (!IsFiniteMotion(motion) || !mesh || mesh->nodeCount == 0)
@@ -21,7 +28,7 @@ bool knMotion_IsFast(const knMotion* motion, const knPieceMesh* mesh)
         return false;
     }
     return knLength(motion->move) + knLength(motion->turn) * mesh->radius >
-           KN_FAST_SHARE * knPieceMesh_ThinSide(mesh);
+           FAST_SHARE * ThinSide(mesh);
 }
 
 knBox knMotion_Box(const knMotion* motion, const knPieceMesh* mesh)
@@ -78,36 +85,35 @@ static void MakeContacts(const knSweep* s, knVec3 origin, knSweepContact out[2])
 
 typedef void RunFcn(knSweep* sweep, const void* context);
 
-// A part of a way.
-static knMotion PartOf(const knMotion* m, float from, float share)
+// A part of a way, from time k / n on.
+static knMotion PartOf(const knMotion* m, int k, int n)
 {
-    knTransform start = from == 0.0f ? m->start : knMotion_At(m, from);
+    float share = 1.0f / (float)n;
+    knTransform start = k == 0 ? m->start : knMotion_At(m, (float)k * share);
     return (knMotion){start, knScale(share, m->move), knScale(share, m->turn)};
 }
 
 // What bounds a turning body grows with the square of its turn: part by part, and no further than
-// the first touch, is far less work than the whole at once.
+// the first touch, is far less work than the whole at once. Parts that end before anything can
+// touch are passed over.
 static void RunOnce(knSweep* s, RunFcn* run, const void* context)
 {
     knMotion a = s->motionA, b = s->motionB;
     float turn = fmaxf(knLength(a.turn), knLength(b.turn));
+    int parts = (int)fminf(1.0f + turn / PART_TURN, MAX_PARTS);
     s->triangleA = KN_NONE;
     s->move = knSub(a.move, b.move);
-    double from = s->b || s->shape ? knSweep_FreeTime(s) : 0.0;
-    double way = fmax(1.0 - from, 0.0);
-    int parts = from > 1.0 ? 0 : (int)fminf(1.0f + turn * (float)way / PART_TURN, MAX_PARTS);
-    double share = way / (double)parts;
-    for (int k = 0; k < parts && s->triangleA == KN_NONE; ++k)
+    double free = s->b || s->shape ? fmin(knSweep_FreeTime(s), 2.0) : 0.0;
+    for (int k = (int)(free * (double)parts); k < parts && s->triangleA == KN_NONE; ++k)
     {
-        float start = (float)(from + (double)k * share);
-        s->motionA = PartOf(&a, start, (float)share);
-        s->motionB = PartOf(&b, start, (float)share);
+        s->motionA = PartOf(&a, k, parts);
+        s->motionB = PartOf(&b, k, parts);
         s->move = knSub(s->motionA.move, s->motionB.move);
         s->speed = knSweep_Speed(s);
         // what touches at the end of a part would overlap where the next begins, and be left out
         s->best = 1.0 + (k + 1 < parts ? PART_OVERLAP : 1e-9);
         run(s, context);
-        s->best = from + ((double)k + s->best) * share;
+        s->best = ((double)k + s->best) / (double)parts;
     }
     s->motionA = a;
     s->motionB = b;
@@ -180,8 +186,7 @@ uint32_t knSweepPair(const knPieceMesh* a, const knMotion* motionA, const knPiec
     }
     knSweep s = {.a = a, .b = b, .motionA = *motionA, .motionB = *motionB};
     s.tolerance = TOLERANCE * (double)fminf(a->radius, b->radius);
-    s.slack = fmax(s.tolerance,
-                   SLACK_SHARE * (double)fminf(knPieceMesh_ThinSide(a), knPieceMesh_ThinSide(b)));
+    s.slack = fmax(s.tolerance, SLACK_SHARE * (double)fminf(ThinSide(a), ThinSide(b)));
     return Sweep(&s, RunMeshes, NULL, contacts);
 }
 

@@ -4,8 +4,9 @@
 #define ROUNDS 16
 
 // Before their convex hulls touch, two pieces do not, nor do a piece and a shape. That time is
-// found in few steps, whatever the number of triangles; most sweeps end there, and the others begin
-// there, with the plane that parts the two.
+// found in few steps, whatever the number of triangles: most sweeps end there, and of the others
+// those parts of the way that come before are left out. Only whole parts: a search that began right
+// at the touch gave contacts that landings gained energy from.
 
 // How fast a piece comes along a direction by turning: (w x r) n = r (n x w).
 static double TurnReach(const knPieceMesh* mesh, const knMat3* rotation, knVec3 way)
@@ -57,7 +58,7 @@ static void Measure(const knSweep* s, const knConvex* a, knTransform atB, knGapS
     knSearchGap(a, &b, search, gap);
 }
 
-double knSweep_FreeTime(knSweep* s)
+double knSweep_FreeTime(const knSweep* s)
 {
     knVec3 turnB = s->motionB.turn;
     double radiusB = s->b ? (double)s->b->radius : 0.0;
@@ -81,7 +82,7 @@ double knSweep_FreeTime(knSweep* s)
         {
             break;
         }
-        search.guess = s->guesses[0] = knToFloat(gap.normal);
+        search.guess = knToFloat(gap.normal);
         knMat3 rotationB = knMat3FromQuat(atB.rotation);
         double speed = SpeedAlong(s, &a.rotation, &rotationB, search.guess);
         t += knTimeToUse(room - s->tolerance, speed, growth);

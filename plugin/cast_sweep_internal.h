@@ -38,7 +38,7 @@ double knTimeToUse(double room, double speed, double growth);
 double knShapeRadius(const knShape* shape);
 
 // Before this the two do not touch; above 1 when they never do.
-double knSweep_FreeTime(knSweep* sweep);
+double knSweep_FreeTime(const knSweep* sweep);
 
 // Lowers `best` where the two touch earlier.
 void knSweep_RunMeshes(knSweep* sweep);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Zlib
 #include "pairs_internal.h"
 
-#include "cast_internal.h"
-
 static uint32_t Sweep(const knPairInput* input, knSweepContact* contacts)
 {
     int first = knPairInput_PieceSide(input);
@@ -32,31 +30,6 @@ static bool IsFastShape(const knShape* shape, const knMotion* motion)
     return knLength(motion->move) > FAST_SHARE * fminf(e.x, fminf(e.y, e.z));
 }
 
-// No point of a moves further than this as b sees it: what turns with b does not move, but that its
-// middle goes straight on.
-static float RelativeWay(const knPairInput* input)
-{
-    const knPairSide* a = &input->sides[knPairInput_PieceSide(input)];
-    const knPairSide* b = &input->sides[1 - knPairInput_PieceSide(input)];
-    knVec3 apart = knSub(a->motion.start.position, b->motion.start.position);
-    knVec3 move = knSub(knSub(a->motion.move, b->motion.move), knCross(b->motion.turn, apart));
-    return knLength(move) + knDistance(a->motion.turn, b->motion.turn) * a->mesh->radius +
-           0.5f * knLengthSquared(b->motion.turn) * knLength(apart);
-}
-
-// Two pieces that fly and spin as one, as after a break, are not fast against each other.
-static bool MoveTogether(const knPairInput* input, bool isTouching)
-{
-    const knPairSide *a = &input->sides[0], *b = &input->sides[1];
-    if (a->mesh->nodeCount == 0 || b->mesh->nodeCount == 0)
-    {
-        return false;
-    }
-    float thin = fminf(knPieceMesh_ThinSide(a->mesh), knPieceMesh_ThinSide(b->mesh));
-    float way = RelativeWay(input) * (isTouching ? FAST_SHARE : 1.0f);
-    return way < KN_FAST_SHARE * thin;
-}
-
 // Motion of one side as the other sees it, at the distance of the larger: nothing moves nearer by
 // more.
 bool knPairInput_IsFast(const knPairInput* input, bool isTouching)
@@ -76,7 +49,6 @@ bool knPairInput_IsFast(const knPairInput* input, bool isTouching)
     {
         relative.turn = isTouching ? knScale(FAST_SHARE, b->motion.turn) : b->motion.turn;
         isFast = isFast || knMotion_IsFast(&relative, b->mesh);
-        isFast = isFast && !MoveTogether(input, isTouching);
     }
     if (b->kind == kn_sideShape)
     {
