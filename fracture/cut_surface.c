@@ -82,10 +82,9 @@ static void VisitStar(Build* build, uint32_t node, PolygonFcn* visit)
 
 // Every polygon of the piece's surface: parts of the boundary, and crack faces. Only a tetrahedron
 // with a boundary face or a cut has any. Each is visited from its first corner in the piece.
-static void VisitPolygons(Build* build, PolygonFcn* visit)
+static void VisitPolygons(Build* build, uint32_t first, uint32_t end, PolygonFcn* visit)
 {
-    const knFragment* fragment = &build->set->fragments[build->fragment];
-    for (uint32_t i = 0; i < fragment->nodeCount; ++i)
+    for (uint32_t i = first; i < end; ++i)
     {
         uint32_t node = build->nodes[i];
         if (build->set->cutCounts[node] == 0)
@@ -241,28 +240,41 @@ static knResult AllocateScratch(Build* build)
     return kn_success;
 }
 
-static knResult FillSurface(Build* build)
+static knResult BeginEmitting(Build* build)
 {
-    VisitPolygons(build, CountPolygon);
     knResult result = AllocateOutputs(build);
-    if (result != kn_success)
-    {
-        return result;
-    }
-    size_t mark = knArena_Mark(build->arena);
-    result = AllocateScratch(build);
-    if (result != kn_success)
-    {
-        return result;
-    }
-    VisitPolygons(build, EmitPolygon);
-    knArena_Rewind(build->arena, mark);
+    build->mark = knArena_Mark(build->arena);
+    return result == kn_success ? AllocateScratch(build) : result;
+}
+
+static knResult EndEmitting(Build* build)
+{
+    knArena_Rewind(build->arena, build->mark);
+    knResult result = kn_success;
     if (build->options.smoothCracks)
     {
         result = knCut_SmoothCracks(build);
-        knArena_Rewind(build->arena, mark);
+        knArena_Rewind(build->arena, build->mark);
     }
     return result;
+}
+
+// Some more nodes of the first pass, which counts, or of the second.
+static knResult StepSurface(Build* build, uint32_t nodeCount)
+{
+    uint32_t all = build->set->fragments[build->fragment].nodeCount;
+    uint32_t left = all - build->nextNode;
+    uint32_t first = build->nextNode, end = first + (nodeCount < left ? nodeCount : left);
+    VisitPolygons(build, first, end, build->isEmitting ? EmitPolygon : CountPolygon);
+    build->nextNode = end;
+    if (end < all)
+    {
+        return kn_success;
+    }
+    build->nextNode = 0;
+    build->isDone = build->isEmitting;
+    build->isEmitting = true;
+    return build->isDone ? EndEmitting(build) : BeginEmitting(build);
 }
 
 static knResult CheckSurfaceCall(const knFragmentSet* set, uint32_t fragment, const knArena* arena,
@@ -280,6 +292,36 @@ static knResult CheckSurfaceCall(const knFragmentSet* set, uint32_t fragment, co
     return kn_success;
 }
 
+static Build MakeBuild(const knFragmentSet* set, uint32_t fragment, const knPieceOptions* options,
+                       knArena* arena)
+{
+    return (Build){.set = set,
+                   .store = set->store,
+                   .cutMesh = set->cutMesh,
+                   .options = options ? *options : knDefaultPieceOptions(),
+                   .arena = arena,
+                   .fragment = fragment,
+                   .nodes = knFragmentSet_Nodes(set, fragment)};
+}
+
+static knPieceSurface SurfaceOf(const Build* build)
+{
+    return (knPieceSurface){.positions = build->positions,
+                            .pointIds = build->pointIds,
+                            .triangles = build->triangles,
+                            .sources = build->sources,
+                            .corners = build->corners,
+                            .vertexCount = build->vertexCount,
+                            .triangleCount = build->triangleCount,
+                            .crackTriangleCount = build->crackTriangleCount};
+}
+
+static knResult FailForRoom(knResult result, uint32_t fragment)
+{
+    return knFail(result, "knFragmentSet_Surface: the arena is too small for fragment %u",
+                  fragment);
+}
+
 knResult knFragmentSet_Surface(const knFragmentSet* set, uint32_t fragment,
                                const knPieceOptions* options, knArena* arena,
                                knPieceSurface* surface)
@@ -289,28 +331,60 @@ knResult knFragmentSet_Surface(const knFragmentSet* set, uint32_t fragment,
     {
         return result;
     }
-    Build build = {.set = set,
-                   .store = set->store,
-                   .cutMesh = set->cutMesh,
-                   .options = options ? *options : knDefaultPieceOptions(),
-                   .arena = arena,
-                   .fragment = fragment,
-                   .nodes = knFragmentSet_Nodes(set, fragment)};
+    Build build = MakeBuild(set, fragment, options, arena);
     size_t mark = knArena_Mark(arena);
-    result = FillSurface(&build);
+    while (result == kn_success && !build.isDone)
+    {
+        result = StepSurface(&build, KN_NONE);
+    }
     if (result != kn_success)
     {
         knArena_Rewind(arena, mark);
-        return knFail(result, "knFragmentSet_Surface: the arena is too small for fragment %u",
-                      fragment);
+        return FailForRoom(result, fragment);
     }
-    *surface = (knPieceSurface){.positions = build.positions,
-                                .pointIds = build.pointIds,
-                                .triangles = build.triangles,
-                                .sources = build.sources,
-                                .corners = build.corners,
-                                .vertexCount = build.vertexCount,
-                                .triangleCount = build.triangleCount,
-                                .crackTriangleCount = build.crackTriangleCount};
+    *surface = SurfaceOf(&build);
     return kn_success;
+}
+
+// ---- the same in slices
+
+struct knSurfaceWork
+{
+    Build build;
+};
+
+knResult knBeginSurface(knSurfaceWork** out, const knFragmentSet* set, uint32_t fragment,
+                        const knPieceOptions* options, knArena* arena)
+{
+    knPieceSurface ignored;
+    knResult result = out ? CheckSurfaceCall(set, fragment, arena, &ignored)
+                          : knFail(kn_errorArgument, "knBeginSurface: null");
+    if (result != kn_success)
+    {
+        return result;
+    }
+    knSurfaceWork* work = knArena_Allocate(arena, 1, sizeof *work);
+    if (!work)
+    {
+        return FailForRoom(kn_errorMemory, fragment);
+    }
+    work->build = MakeBuild(set, fragment, options, arena);
+    *out = work;
+    return kn_success;
+}
+
+knResult knSurfaceWork_Step(knSurfaceWork* work, uint32_t nodeCount, bool* isDone)
+{
+    if (!work || nodeCount == 0 || !isDone || work->build.isDone)
+    {
+        return knFail(kn_errorArgument, "knSurfaceWork_Step: null, no nodes, or it is done");
+    }
+    knResult result = StepSurface(&work->build, nodeCount);
+    *isDone = work->build.isDone;
+    return result == kn_success ? result : FailForRoom(result, work->build.fragment);
+}
+
+knPieceSurface knSurfaceWork_Surface(const knSurfaceWork* work)
+{
+    return SurfaceOf(&work->build);
 }

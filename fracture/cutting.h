@@ -234,6 +234,17 @@ KN_API knResult knFragmentSet_Surface(const knFragmentSet* set, uint32_t fragmen
                                       const knPieceOptions* options, knArena* arena,
                                       knPieceSurface* surface);
 
+// The same in slices: nothing may be cut, and nothing else come from the arena, until it is done.
+// All of it is in the arena; when that proves too small the work is lost, and wantedBytes grew.
+typedef struct knSurfaceWork knSurfaceWork;
+
+KN_API knResult knBeginSurface(knSurfaceWork** work, const knFragmentSet* set, uint32_t fragment,
+                               const knPieceOptions* options, knArena* arena);
+
+// Goes through the nodes twice, so many in a call.
+KN_API knResult knSurfaceWork_Step(knSurfaceWork* work, uint32_t nodeCount, bool* isDone);
+KN_API knPieceSurface knSurfaceWork_Surface(const knSurfaceWork* work);
+
 // The nodes of a piece, ascending.
 static inline const uint32_t* knFragmentSet_Nodes(const knFragmentSet* set, uint32_t fragment)
 {

@@ -27,6 +27,10 @@ typedef struct Build
     uint32_t* nodeVertices; // by place in the fragment
     uint32_t* table;        // vertices by hashed point id
     int tableShift;
+    uint32_t nextNode; // by place in the fragment
+    bool isEmitting;   // all polygons have been counted
+    bool isDone;
+    size_t mark; // of the arena behind the outputs
 } Build;
 
 // A face of a part of a tetrahedron that shows.

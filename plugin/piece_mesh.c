@@ -7,6 +7,13 @@
 
 #define FIRST_SCRATCH ((size_t)1 << 20) // bytes
 
+// Units of a budget, of about 30 ns: for a node in either pass of the surface, a triangle whose
+// corners are joined, one in a range of the tree that is parted, and one in what remains.
+#define SURFACE_UNITS 3
+#define JOIN_UNITS    3
+#define TREE_UNITS    1
+#define WHOLE_UNITS   1
+
 static bool IsSame(const knMeshVertex* a, const knMeshVertex* b)
 {
     return a->point == b->point && a->normal.x == b->normal.x && a->normal.y == b->normal.y &&
@@ -28,16 +35,35 @@ static uint32_t Hash(const knMeshVertex* v)
     return (uint32_t)(h >> 32);
 }
 
+typedef enum Stage
+{
+    stageSurface, // node by node
+    stageJoin,    // triangle by triangle
+    stageKeep,
+    stageTree, // range by range
+    stageBoxes,
+    stageGroups,
+    stageCorners,
+    stageDone
+} Stage;
+
 // What is known while a mesh is made; all arrays in the scratch.
 typedef struct Build
 {
+    knPieceMesh mesh; // as far as it is made
+    const knFragmentSet* set;
+    knSurfaceWork* work;
     knPieceSurface surface;
     knMeshVertex* vertices;
     knTriangle* triangles;
     uint32_t* table;
     knBox* boxes;
+    knTreeWork tree;
     uint32_t vertexCount;
     uint32_t tableMask;
+    uint32_t fragment;
+    uint32_t nextTriangle;
+    Stage stage;
 } Build;
 
 static bool Allocate(Build* b, knArena* scratch)
@@ -72,37 +98,44 @@ static uint32_t FindVertex(Build* b, const knMeshVertex* v)
 }
 
 // Joins corners that are drawn alike.
-static void JoinCorners(Build* b, knVec3 center)
+static void JoinTriangle(Build* b, uint32_t triangle)
 {
     const knPieceSurface* s = &b->surface;
-    memset(b->table, 0xFF, ((size_t)b->tableMask + 1) * sizeof(uint32_t));
-    for (uint32_t i = 0; i < 3 * s->triangleCount; ++i)
+    knBox box = knEmptyBox();
+    for (uint32_t k = 0; k < 3; ++k)
     {
-        uint32_t at = s->triangles[i / 3].v[i % 3];
-        const knCornerAttribute* corner = &s->corners[i];
-        knMeshVertex v = {knSub(s->positions[at], center), corner->normal, corner->u, corner->v,
-                          s->pointIds[at]};
-        b->triangles[i / 3].v[i % 3] = FindVertex(b, &v);
-        knBox* box = &b->boxes[i / 3];
-        *box = knBox_AddPoint(i % 3 == 0 ? knEmptyBox() : *box, v.position);
+        uint32_t at = s->triangles[triangle].v[k];
+        const knCornerAttribute* corner = &s->corners[3 * (size_t)triangle + k];
+        knMeshVertex v = {knSub(s->positions[at], b->mesh.center), corner->normal, corner->u,
+                          corner->v, s->pointIds[at]};
+        b->triangles[triangle].v[k] = FindVertex(b, &v);
+        box = knBox_AddPoint(box, v.position);
     }
+    b->boxes[triangle] = box;
 }
 
-static knResult Keep(knPieceMesh* m, const Build* b, uint32_t firstCorner)
+static knResult AllocateMesh(knPieceMesh* m)
 {
-    const knPieceSurface* s = &b->surface;
-    m->vertexCapacity = b->vertexCount;
-    m->vertexCount = b->vertexCount;
-    m->triangleCount = s->triangleCount;
     m->vertices = knAllocate(&m->allocator, m->vertexCount, sizeof(knMeshVertex));
     m->triangles = knAllocate(&m->allocator, m->triangleCount, sizeof(knTriangle));
     m->sources = knAllocate(&m->allocator, m->triangleCount, sizeof(knMeshSource));
     m->order = knAllocate(&m->allocator, m->triangleCount, sizeof(uint32_t));
     m->nodes = knAllocate(&m->allocator, 2 * (size_t)m->triangleCount, sizeof(knMeshNode));
-    if (m->triangleCount > 0 &&
-        (!m->vertices || !m->triangles || !m->sources || !m->order || !m->nodes))
+    bool ok = m->vertices && m->triangles && m->sources && m->order && m->nodes;
+    return ok || m->triangleCount == 0 ? kn_success : kn_errorMemory;
+}
+
+static knResult Keep(Build* b)
+{
+    knPieceMesh* m = &b->mesh;
+    const knPieceSurface* s = &b->surface;
+    m->vertexCapacity = b->vertexCount;
+    m->vertexCount = b->vertexCount;
+    m->triangleCount = s->triangleCount;
+    knResult result = AllocateMesh(m);
+    if (result != kn_success)
     {
-        return kn_errorMemory;
+        return result;
     }
     for (uint32_t i = 0; i < m->triangleCount; ++i)
     {
@@ -115,32 +148,128 @@ static knResult Keep(knPieceMesh* m, const Build* b, uint32_t firstCorner)
         m->vertices[i] = b->vertices[i];
         m->radius = fmaxf(m->radius, knLength(m->vertices[i].position));
     }
-    m->nodeCount = knBuildMeshTree(b->boxes, m->triangleCount, m->nodes, m->order);
-    // the table has done its work
-    knResult result = knPieceMesh_Group(m, b->table, b->tableMask);
-    return result == kn_success ? knPieceMesh_GroupCorners(m, firstCorner, b->table, b->tableMask)
-                                : result;
+    b->tree = knBeginMeshTree(b->boxes, m->triangleCount, m->nodes, m->order);
+    return kn_success;
+}
+
+// ---- the stages; each tells what it took in units
+
+static knResult StepSurface(Build* b, uint64_t units, uint64_t* spent)
+{
+    uint64_t most = units / SURFACE_UNITS + 1, left = b->set->fragments[b->fragment].nodeCount;
+    uint32_t count = (uint32_t)(most < left ? most : left);
+    bool isDone = false;
+    knResult result = knSurfaceWork_Step(b->work, count > 0 ? count : 1, &isDone);
+    *spent = SURFACE_UNITS * (uint64_t)count;
+    if (result == kn_success && isDone)
+    {
+        b->surface = knSurfaceWork_Surface(b->work);
+        b->stage = stageJoin;
+    }
+    return result;
+}
+
+static knResult BeginJoin(Build* b, knArena* scratch)
+{
+    if (!Allocate(b, scratch))
+    {
+        return knFail(kn_errorMemory, "the arena is too small for a mesh of %u triangles",
+                      b->surface.triangleCount);
+    }
+    memset(b->table, 0xFF, ((size_t)b->tableMask + 1) * sizeof(uint32_t));
+    return kn_success;
+}
+
+static knResult StepJoin(Build* b, knArena* scratch, uint64_t units, uint64_t* spent)
+{
+    knResult result = b->vertices ? kn_success : BeginJoin(b, scratch);
+    if (result != kn_success)
+    {
+        return result;
+    }
+    uint64_t most = units / JOIN_UNITS + 1, left = b->surface.triangleCount - b->nextTriangle;
+    uint32_t count = (uint32_t)(most < left ? most : left);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        JoinTriangle(b, b->nextTriangle++);
+    }
+    *spent = JOIN_UNITS * (uint64_t)count;
+    b->stage = b->nextTriangle == b->surface.triangleCount ? stageKeep : stageJoin;
+    return kn_success;
+}
+
+static void StepTree(Build* b, uint64_t units, uint64_t* spent)
+{
+    bool isDone = knMeshTree_Step(&b->tree, units / TREE_UNITS, spent);
+    *spent *= TREE_UNITS;
+    b->stage = isDone ? stageBoxes : stageTree;
+}
+
+// Work that is not shared out any further.
+static knResult StepWhole(Build* b, uint32_t firstCorner, uint64_t* spent)
+{
+    knPieceMesh* m = &b->mesh;
+    knResult result = kn_success;
+    *spent = WHOLE_UNITS * (uint64_t)b->surface.triangleCount;
+    switch (b->stage)
+    {
+    case stageKeep:
+        result = Keep(b);
+        break;
+    case stageBoxes:
+        m->nodeCount = knMeshTree_End(&b->tree);
+        break;
+    case stageGroups:
+        // the table has done its work
+        result = knPieceMesh_Group(m, b->table, b->tableMask);
+        break;
+    default:
+        result = knPieceMesh_GroupCorners(m, firstCorner, b->table, b->tableMask);
+        break;
+    }
+    b->stage += result == kn_success;
+    return result;
+}
+
+static knResult Step(Build* b, knArena* scratch, uint64_t units, uint64_t* spent)
+{
+    const knCutStore* cuts = b->set->store;
+    switch (b->stage)
+    {
+    case stageSurface:
+        return StepSurface(b, units, spent);
+    case stageJoin:
+        return StepJoin(b, scratch, units, spent);
+    case stageTree:
+        StepTree(b, units, spent);
+        return kn_success;
+    default:
+        return StepWhole(b, cuts->nodeCount + 2 * cuts->edgeCount, spent);
+    }
+}
+
+static knResult Begin(Build* b, const knFragmentSet* set, uint32_t fragment,
+                      const knPieceOptions* options, knArena* scratch)
+{
+    const knAllocator allocator = b->mesh.allocator;
+    knPieceOptions usual = knDefaultPieceOptions();
+    *b = (Build){.mesh.allocator = allocator, .set = set, .fragment = fragment};
+    b->mesh.center = knToFloat(set->fragments[fragment].mass.center);
+    return knBeginSurface(&b->work, set, fragment, options ? options : &usual, scratch);
 }
 
 static knResult Make(knPieceMesh* mesh, const knFamily* family, uint32_t fragment,
                      const knPieceOptions* options, knArena* scratch)
 {
-    Build b = {0};
-    knPieceOptions usual = knDefaultPieceOptions();
-    knResult result = knFragmentSet_Surface(&family->fragments, fragment,
-                                            options ? options : &usual, scratch, &b.surface);
-    if (result != kn_success)
+    Build b = {.mesh = *mesh};
+    uint64_t spent;
+    knResult result = Begin(&b, &family->fragments, fragment, options, scratch);
+    while (result == kn_success && b.stage != stageDone)
     {
-        return result;
+        result = Step(&b, scratch, UINT64_MAX, &spent);
     }
-    if (!Allocate(&b, scratch))
-    {
-        return knFail(kn_errorMemory, "the arena is too small for a mesh of %u triangles",
-                      b.surface.triangleCount);
-    }
-    mesh->center = knToFloat(family->fragments.fragments[fragment].mass.center);
-    JoinCorners(&b, mesh->center);
-    return Keep(mesh, &b, family->cuts.nodeCount + 2 * family->cuts.edgeCount);
+    *mesh = b.mesh;
+    return result;
 }
 
 // With a scratch of its own that grows until the surface fits.
@@ -224,4 +353,106 @@ size_t knPieceMesh_Bytes(const knPieceMesh* mesh)
     return mesh->vertexCount * sizeof(knMeshVertex) + mesh->triangleCount * triangle +
            mesh->groupCapacity * sizeof(knPointGroup) +
            mesh->cornerGroupCount * sizeof(knCornerGroup);
+}
+
+// ---- in slices
+
+struct knPieceMeshWork
+{
+    Build build;
+    knArena scratch;
+    knAllocator allocator;
+    knPieceOptions options;
+};
+
+knResult knCreatePieceMeshWork(knPieceMeshWork** out, const knAllocator* allocator)
+{
+    knResult result =
+        out ? knCheckAllocator(allocator) : knFail(kn_errorArgument, "knCreatePieceMeshWork: null");
+    if (result != kn_success)
+    {
+        return result;
+    }
+    knAllocator a = allocator ? *allocator : knDefaultAllocator();
+    knPieceMeshWork* work = knAllocate(&a, 1, sizeof *work);
+    if (!work)
+    {
+        return kn_errorMemory;
+    }
+    *work = (knPieceMeshWork){.allocator = a, .build.stage = stageDone};
+    // an empty arena takes no memory, so this cannot fail
+    (void)knCreateArena(&work->scratch, 0, &a);
+    *out = work;
+    return kn_success;
+}
+
+void knDestroyPieceMeshWork(knPieceMeshWork* work)
+{
+    if (work)
+    {
+        knDestroyPieceMesh(&work->build.mesh);
+        knDestroyArena(&work->scratch);
+        knAllocator a = work->allocator;
+        knRelease(&a, work, 1, sizeof *work);
+    }
+}
+
+knResult knPieceMeshWork_Begin(knPieceMeshWork* work, const knFragmentSet* set, uint32_t fragment)
+{
+    if (!work || !set || fragment >= set->fragmentCount ||
+        set->fragments[fragment].state == kn_fragmentEnded)
+    {
+        return knFail(kn_errorArgument, "knPieceMeshWork_Begin: null, or fragment %u is not alive",
+                      fragment);
+    }
+    knDestroyPieceMesh(&work->build.mesh);
+    work->build.mesh.allocator = work->allocator;
+    knArena_Reset(&work->scratch);
+    knResult result = work->scratch.capacity >= FIRST_SCRATCH
+                          ? kn_success
+                          : knArena_Reserve(&work->scratch, FIRST_SCRATCH);
+    result = result == kn_success ? Begin(&work->build, set, fragment, NULL, &work->scratch)
+                                  : result;
+    // by then it is at its beginning, or has none
+    work->build.stage = result == kn_success ? stageSurface : stageDone;
+    return result;
+}
+
+// From the beginning, with as much scratch as it asked for.
+static knResult BeginAgain(knPieceMeshWork* work)
+{
+    size_t wanted = work->scratch.wantedBytes;
+    size_t bytes = 2 * (work->scratch.usedBytes + wanted);
+    const knFragmentSet* set = work->build.set;
+    knArena_Reset(&work->scratch);
+    knResult result = wanted > 0 ? knArena_Reserve(&work->scratch, bytes) : kn_errorMemory;
+    knResult begun = knPieceMeshWork_Begin(work, set, work->build.fragment);
+    return result == kn_success ? begun : result;
+}
+
+knResult knPieceMeshWork_Step(knPieceMeshWork* work, uint64_t units, knPieceMesh* mesh,
+                              uint64_t* spent)
+{
+    if (!work || !mesh || !spent || work->build.stage == stageDone)
+    {
+        return knFail(kn_errorArgument, "knPieceMeshWork_Step: null, or nothing has begun");
+    }
+    uint64_t some = 0;
+    knResult result = Step(&work->build, &work->scratch, units, &some);
+    *spent = some;
+    if (result != kn_success)
+    {
+        return BeginAgain(work);
+    }
+    if (work->build.stage == stageDone)
+    {
+        *mesh = work->build.mesh;
+        work->build.mesh = (knPieceMesh){0};
+    }
+    return result;
+}
+
+bool knPieceMeshWork_IsDone(const knPieceMeshWork* work)
+{
+    return work->build.stage == stageDone;
 }

@@ -85,6 +85,21 @@ KN_API knResult knCreatePieceMesh(knPieceMesh* mesh, const knFamily* family, uin
 KN_API void knDestroyPieceMesh(knPieceMesh* mesh);
 KN_API size_t knPieceMesh_Bytes(const knPieceMesh* mesh);
 
+// Makes one mesh after the other in slices; the same to the bit. The fragments may not change until
+// a mesh is done.
+typedef struct knPieceMeshWork knPieceMeshWork;
+
+KN_API knResult knCreatePieceMeshWork(knPieceMeshWork** work, const knAllocator* allocator);
+KN_API void knDestroyPieceMeshWork(knPieceMeshWork* work);
+KN_API knResult knPieceMeshWork_Begin(knPieceMeshWork* work, const knFragmentSet* set,
+                                      uint32_t fragment);
+
+// About so many units, at least a few; a unit is about 30 ns. The mesh is written when it is done.
+// On failure the call may be repeated.
+KN_API knResult knPieceMeshWork_Step(knPieceMeshWork* work, uint64_t units, knPieceMesh* mesh,
+                                     uint64_t* spent);
+KN_API bool knPieceMeshWork_IsDone(const knPieceMeshWork* work);
+
 static inline void knPieceMesh_Corners(const knPieceMesh* mesh, uint32_t triangle, knVec3 v[3])
 {
     for (int i = 0; i < 3; ++i)

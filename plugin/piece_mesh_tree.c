@@ -103,11 +103,17 @@ static void Part(const Scratch* scratch, uint32_t* order, uint32_t count, uint32
     }
 }
 
-static Scratch MakeScratch(const knBox* boxes, uint32_t count, knMeshNode* room)
+static Scratch ScratchOf(knMeshNode* room, uint32_t count)
 {
     _Static_assert(sizeof(uint64_t) + sizeof(knVec3) <= sizeof(knMeshNode), "it takes no more");
     Scratch scratch = {.keys = (void*)room};
     scratch.middles = (void*)(scratch.keys + count);
+    return scratch;
+}
+
+static Scratch MakeScratch(const knBox* boxes, uint32_t count, knMeshNode* room)
+{
+    Scratch scratch = ScratchOf(room, count);
     for (uint32_t i = 0; i < count; ++i)
     {
         scratch.middles[i] = knAdd(boxes[i].lower, boxes[i].upper);
@@ -145,52 +151,72 @@ static void FillBoxes(const knBox* boxes, knMeshNode* nodes, uint32_t nodeCount,
     }
 }
 
-// What waits on the stack: a range, and the node whose right child it is.
-typedef struct Range
+knTreeWork knBeginMeshTree(const knBox* boxes, uint32_t count, knMeshNode* nodes, uint32_t* order)
 {
-    uint32_t first, count, parent;
-} Range;
-
-uint32_t knBuildMeshTree(const knBox* boxes, uint32_t count, knMeshNode* nodes, uint32_t* order)
-{
-    uint32_t nodeCount = 0;
-    Range stack[KN_TREE_STACK];
-    int depth = 0;
-    if (count == 0)
-    {
-        return 0;
-    }
-    // every leaf but a lone one has two boxes or more, so there are fewer nodes than boxes
-    Scratch scratch = MakeScratch(boxes, count, nodes + count);
+    knTreeWork work = {.boxes = boxes, .nodes = nodes, .order = order, .count = count};
     for (uint32_t i = 0; i < count; ++i)
     {
         order[i] = i;
     }
-    stack[depth++] = (Range){0, count, KN_NONE};
-    while (depth > 0)
+    if (count > 0)
     {
-        Range range = stack[--depth];
-        uint32_t index = nodeCount++, *own = order + range.first;
-        if (range.parent != KN_NONE)
-        {
-            nodes[range.parent].first = index;
-        }
-        nodes[index] = (knMeshNode){.first = range.first, .count = range.count};
-        if (range.count > KN_TREE_LEAF)
-        {
-            uint32_t half = range.count / 2;
-            Part(&scratch, own, range.count, half);
-            nodes[index].count = 0;
-            stack[depth++] = (Range){range.first + half, range.count - half, index};
-            stack[depth++] = (Range){range.first, half, KN_NONE};
-        }
-        else
-        {
-            SortLeaf(own, range.count);
-        }
+        // every leaf but a lone one has two boxes or more, so there are fewer nodes than boxes
+        (void)MakeScratch(boxes, count, nodes + count);
+        work.stack[work.depth++] = (knTreeRange){0, count, KN_NONE};
     }
-    FillBoxes(boxes, nodes, nodeCount, order);
-    return nodeCount;
+    return work;
+}
+
+// One range of the stack: a leaf, or two ranges instead of it.
+static uint32_t TakeRange(knTreeWork* work, const Scratch* scratch)
+{
+    knTreeRange range = work->stack[--work->depth];
+    knMeshNode* nodes = work->nodes;
+    uint32_t index = work->nodeCount++, *own = work->order + range.first;
+    if (range.parent != KN_NONE)
+    {
+        nodes[range.parent].first = index;
+    }
+    nodes[index] = (knMeshNode){.first = range.first, .count = range.count};
+    if (range.count > KN_TREE_LEAF)
+    {
+        uint32_t half = range.count / 2;
+        Part(scratch, own, range.count, half);
+        nodes[index].count = 0;
+        work->stack[work->depth++] =
+            (knTreeRange){range.first + half, range.count - half, index};
+        work->stack[work->depth++] = (knTreeRange){range.first, half, KN_NONE};
+    }
+    else
+    {
+        SortLeaf(own, range.count);
+    }
+    return range.count;
+}
+
+bool knMeshTree_Step(knTreeWork* work, uint64_t count, uint64_t* parted)
+{
+    Scratch scratch = ScratchOf(work->nodes + work->count, work->count);
+    *parted = 0;
+    do
+    {
+        *parted += work->depth > 0 ? TakeRange(work, &scratch) : 0;
+    } while (work->depth > 0 && *parted < count);
+    return work->depth == 0;
+}
+
+uint32_t knMeshTree_End(knTreeWork* work)
+{
+    FillBoxes(work->boxes, work->nodes, work->nodeCount, work->order);
+    return work->nodeCount;
+}
+
+uint32_t knBuildMeshTree(const knBox* boxes, uint32_t count, knMeshNode* nodes, uint32_t* order)
+{
+    uint64_t parted;
+    knTreeWork work = knBeginMeshTree(boxes, count, nodes, order);
+    (void)knMeshTree_Step(&work, UINT64_MAX, &parted);
+    return knMeshTree_End(&work);
 }
 
 // False when the callback has asked to stop.
