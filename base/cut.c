@@ -56,6 +56,43 @@ void knDestroyCutStore(knCutStore* store)
     *store = (knCutStore){0};
 }
 
+static void* CopyItems(const knAllocator* a, const void* items, size_t count, size_t itemSize,
+                       bool* isShort)
+{
+    void* copy = count > 0 ? knAllocate(a, count, itemSize) : NULL;
+    *isShort = *isShort || (count > 0 && !copy);
+    if (copy)
+    {
+        memcpy(copy, items, count * itemSize);
+    }
+    return copy;
+}
+
+knResult knCopyCutStore(knCutStore* copy, const knCutStore* store)
+{
+    if (!copy || !store || !store->labels)
+    {
+        return knFail(kn_errorArgument, "knCopyCutStore: null or empty");
+    }
+    const knAllocator* a = &store->allocator;
+    bool isShort = false;
+    knCutStore made = *store;
+    made.pointCapacity = store->pointCount;
+    made.cutCapacity = store->cutCount;
+    made.labels = CopyItems(a, store->labels, store->nodeCount, sizeof(uint32_t), &isShort);
+    made.edgeCuts = CopyItems(a, store->edgeCuts, store->edgeCount, sizeof(uint32_t), &isShort);
+    made.tetCuts = CopyItems(a, store->tetCuts, store->tetCount, sizeof(uint32_t), &isShort);
+    made.points = CopyItems(a, store->points, store->pointCount, sizeof(knCutPoint), &isShort);
+    made.cuts = CopyItems(a, store->cuts, store->cutCount, sizeof(knTetCut), &isShort);
+    if (isShort)
+    {
+        knDestroyCutStore(&made);
+        return kn_errorMemory;
+    }
+    *copy = made;
+    return kn_success;
+}
+
 knResult knCutStore_Reserve(knCutStore* store, uint32_t pointCount, uint32_t cutCount)
 {
     // an edge is cut at most once, a tetrahedron has at most one record

@@ -67,6 +67,9 @@ KN_API knResult knCreateCutStore(knCutStore* store, const knTetMesh* mesh,
                                  const knAllocator* allocator);
 KN_API void knDestroyCutStore(knCutStore* store);
 
+// Another of the same, with memory of its own from the same allocator.
+KN_API knResult knCopyCutStore(knCutStore* copy, const knCutStore* store);
+
 // Room for so many more cut points and cut tetrahedra, so that a step need not allocate.
 KN_API knResult knCutStore_Reserve(knCutStore* store, uint32_t pointCount, uint32_t cutCount);
 

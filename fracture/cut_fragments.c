@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Zlib
 #include "knap/cutting.h"
 
+#include <string.h>
+
 static knResult AllocateSet(knFragmentSet* set)
 {
     void* items = NULL;
@@ -92,6 +94,34 @@ void knDestroyFragmentSet(knFragmentSet* set)
     knRelease(&set->allocator, set->cutCounts, set->nodeCount, sizeof(uint32_t));
     knRelease(&set->allocator, set->fragments, set->fragmentCapacity, sizeof(knFragment));
     *set = (knFragmentSet){0};
+}
+
+knResult knCopyFragmentSet(knFragmentSet* copy, const knFragmentSet* set, knCutStore* store)
+{
+    if (!copy || !set || !set->nodes || !store)
+    {
+        return knFail(kn_errorArgument, "knCopyFragmentSet: null or empty");
+    }
+    const knAllocator* a = &set->allocator;
+    size_t nodes = set->nodeCount * sizeof(uint32_t);
+    knFragmentSet made = *set;
+    made.store = store;
+    made.fragmentCapacity = set->fragmentCount;
+    made.nodes = knAllocate(a, set->nodeCount, sizeof(uint32_t));
+    made.slots = knAllocate(a, set->nodeCount, sizeof(uint32_t));
+    made.cutCounts = knAllocate(a, set->nodeCount, sizeof(uint32_t));
+    made.fragments = knAllocate(a, set->fragmentCount, sizeof(knFragment));
+    if (!made.nodes || !made.slots || !made.cutCounts || !made.fragments)
+    {
+        knDestroyFragmentSet(&made);
+        return kn_errorMemory;
+    }
+    memcpy(made.nodes, set->nodes, nodes);
+    memcpy(made.slots, set->slots, nodes);
+    memcpy(made.cutCounts, set->cutCounts, nodes);
+    memcpy(made.fragments, set->fragments, set->fragmentCount * sizeof(knFragment));
+    *copy = made;
+    return kn_success;
 }
 
 knResult knFragmentSet_Reserve(knFragmentSet* set, uint32_t fragmentCount)

@@ -84,6 +84,10 @@ KN_API knResult knCreateFragmentSet(knFragmentSet* set, const knCutMesh* cutMesh
                                     double density, const knAllocator* allocator);
 KN_API void knDestroyFragmentSet(knFragmentSet* set);
 
+// Another of the same, with memory of its own from the same allocator; `store` is a copy of the
+// set's.
+KN_API knResult knCopyFragmentSet(knFragmentSet* copy, const knFragmentSet* set, knCutStore* store);
+
 // Room for so many more fragments, and in the store for cutting everything that is left: after it,
 // splits make no heap call until there are that many more.
 KN_API knResult knFragmentSet_Reserve(knFragmentSet* set, uint32_t fragmentCount);

@@ -134,6 +134,10 @@ static knResult CheckBegin(const knBreaker* b, const knFamily* f, const knBreakD
         return knFail(kn_errorArgument, "knBreaker_Begin: begin with knDefaultBreakDef and a "
                                         "family whose cuts have been followed");
     }
+    if (b->isKeptBack || f->isKeptBack)
+    {
+        return knFail(kn_errorArgument, "knBreaker_Begin: commit or cancel what is kept back");
+    }
     if (def->fragment >= f->fragments.fragmentCount ||
         f->fragments.fragments[def->fragment].state == kn_fragmentEnded)
     {

@@ -55,6 +55,7 @@ typedef struct knBreakBudget
     double (*clock)(void* user); // seconds; may be null
     void* user;
     uint64_t slice; // above 0: as a result told it, and no other limit counts
+    bool keepsBack; // what the call cuts is kept back until knBreaker_Commit
 } knBreakBudget;
 
 // Seconds by phase, zero without a clock: deciding, finding and cutting cracks, following with
@@ -69,6 +70,7 @@ typedef struct knBreakResult
 {
     bool isDone;
     bool breaks;
+    bool isKeptBack;        // the object is as it was, knFamily_Coming tells of the pieces
     double breakingShare;   // of the impulses that would just break it; above 1 when it holds
     knCrackReport cracks;   // of the pattern that stress makes
     const uint32_t* pieces; // what the fragment has become so far, itself when it is whole
@@ -94,5 +96,14 @@ KN_API knResult knBreaker_Begin(knBreaker* breaker, knFamily* family, const knBr
                                 const knBreakBudget* budget);
 
 // Between steps: cracks, cuts and updates as far as the budget goes; null for no limit.
+// Until what an earlier call kept back is committed a call does nothing but tell it again.
 KN_API knResult knBreaker_Continue(knBreaker* breaker, const knBreakBudget* budget,
                                    knBreakResult* result);
+
+// Between steps: what was kept back happens. A game makes ready what it needs of the pieces first,
+// over as many steps as it likes, while the object goes on whole. Times are of the event so far.
+KN_API knResult knBreaker_Commit(knBreaker* breaker, const knBreakBudget* budget,
+                                 knBreakTimes* times);
+
+// Ends the event; what is kept back never happens.
+KN_API void knBreaker_Cancel(knBreaker* breaker);

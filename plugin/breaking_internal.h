@@ -33,6 +33,8 @@ struct knBreaker
     uint32_t root;      // the piece whose cuts are not followed yet; KN_NONE for none
     uint32_t rootNodes; // how many it had
     bool hasCuts;
+    bool isKeptBack;    // they are
+    uint64_t keptSlice; // repeats the call that made them
     knCrackPlan plan; // found and not cut yet
     bool hasPlan;
     bool isFresh;          // begun, and no call since

@@ -27,7 +27,22 @@ static uint64_t PendingUnits(const knBreaker* b)
     return b->hasCuts ? FollowUnits(b->rootNodes, points) : 0;
 }
 
-// Everything that was cut from one piece since the mark, at once.
+// Everything that was cut from one piece since the mark.
+static knResult FindDelta(knBreaker* b, knFractureDelta* delta)
+{
+    const knFragmentSet* set = knFamily_Coming(b->family);
+    knArena_Reset(&b->arena);
+    knResult result = knFragmentSet_DeltaSince(set, b->root, b->mark, &b->arena, delta);
+    while (result == kn_errorMemory && b->arena.wantedBytes > 0)
+    {
+        result = knBreaker_ReserveArena(b, b->arena.capacity + 2 * b->arena.wantedBytes);
+        result = result == kn_success
+                     ? knFragmentSet_DeltaSince(set, b->root, b->mark, &b->arena, delta)
+                     : result;
+    }
+    return result;
+}
+
 static knResult Update(Step* step)
 {
     knBreaker* b = step->breaker;
@@ -36,18 +51,14 @@ static knResult Update(Step* step)
         return kn_success;
     }
     knFractureDelta delta;
-    const knFragmentSet* set = &b->family->fragments;
-    knArena_Reset(&b->arena);
-    knResult result = knFragmentSet_DeltaSince(set, b->root, b->mark, &b->arena, &delta);
-    while (result == kn_errorMemory && b->arena.wantedBytes > 0)
-    {
-        result = knBreaker_ReserveArena(b, b->arena.capacity + 2 * b->arena.wantedBytes);
-        result = result == kn_success
-                     ? knFragmentSet_DeltaSince(set, b->root, b->mark, &b->arena, &delta)
-                     : result;
-    }
+    knResult result = FindDelta(b, &delta);
     double start = knBreaker_Now(step->budget);
-    result = result == kn_success ? knFamily_Follow(b->family, &delta) : result;
+    if (result == kn_success)
+    {
+        knFamily_BringForth(b->family);
+        b->isKeptBack = false;
+        result = knFamily_Follow(b->family, &delta);
+    }
     b->times.update += knBreaker_Now(step->budget) - start;
     step->work += result == kn_success ? PendingUnits(b) : 0;
     b->hasCuts = result != kn_success;
@@ -136,10 +147,16 @@ static void FindCrack(Step* step)
     b->times.cut += knBreaker_Now(step->budget) - start;
 }
 
+static bool KeepsBack(const Step* step)
+{
+    return step->budget && step->budget->keepsBack;
+}
+
 static knResult CutCrack(Step* step)
 {
     knBreaker* b = step->breaker;
     knResult result = Enter(step, b->plan.fragment);
+    result = result == kn_success && KeepsBack(step) ? knFamily_OpenDraft(b->family) : result;
     double start = knBreaker_Now(step->budget);
     uint64_t before = knCracks_Report(b->cracks)->work;
     knSplitResult split = {.outcome = kn_splitNothing};
@@ -156,6 +173,13 @@ static knResult CutCrack(Step* step)
     return result;
 }
 
+// What is kept back is of one piece: the next one's turn comes when it has been committed.
+static bool MustStop(const Step* step)
+{
+    const knBreaker* b = step->breaker;
+    return KeepsBack(step) && b->hasCuts && b->hasPlan && RootOf(b, b->plan.fragment) != b->root;
+}
+
 // At least one place is tried in a call, or one crack cut that was found, so that every event ends;
 // but for the first call, when the beginning took the budget.
 static knResult StepCracks(Step* step)
@@ -163,7 +187,7 @@ static knResult StepCracks(Step* step)
     knBreaker* b = step->breaker;
     knResult result = kn_success;
     bool mustGo = !b->isFresh && !(step->budget && step->budget->slice > 0);
-    while (result == kn_success && b->isActive && (mustGo || HasRoom(step)))
+    while (result == kn_success && b->isActive && (mustGo || HasRoom(step)) && !MustStop(step))
     {
         mustGo = false;
         if (b->hasPlan)
@@ -175,6 +199,12 @@ static knResult StepCracks(Step* step)
             FindCrack(step);
         }
     }
+    if (KeepsBack(step))
+    {
+        // a crack that found no memory has not been cut
+        b->keptSlice = b->isActive ? step->count + (result == kn_success) : 0;
+        return result;
+    }
     knResult updated = Update(step);
     return result == kn_success ? updated : result;
 }
@@ -185,6 +215,7 @@ static knResult StepPattern(Step* step)
     knSplitDef def;
     knResult result = knBreaker_ReserveArena(b, knBreaker_PatternBytes(b));
     result = result == kn_success ? knBreaker_MakePattern(b, &def) : result;
+    result = result == kn_success && KeepsBack(step) ? knFamily_OpenDraft(b->family) : result;
     knSplitResult split = {.outcome = kn_splitNothing};
     double start = knBreaker_Now(step->budget);
     b->mark = knFragmentSet_Mark(&b->family->fragments);
@@ -203,7 +234,8 @@ static knResult StepPattern(Step* step)
         b->report.pieceCount = split.delta.fragmentCount;
         b->report.crackCount = split.delta.fragmentCount - 1;
         b->hasCuts = true;
-        result = Update(step);
+        b->keptSlice = 0;
+        result = KeepsBack(step) ? kn_success : Update(step);
     }
     return result;
 }
@@ -211,7 +243,7 @@ static knResult StepPattern(Step* step)
 // The pieces lie in the run of nodes that was the fragment's, one behind the other.
 static uint32_t ListPieces(knBreaker* b)
 {
-    const knFragmentSet* set = &b->family->fragments;
+    const knFragmentSet* set = knFamily_Coming(b->family);
     uint32_t count = 0;
     for (uint32_t i = b->firstNode; i < b->firstNode + b->nodeCount;)
     {
@@ -226,7 +258,7 @@ static uint32_t ListPieces(knBreaker* b)
 
 static uint32_t FindPiece(const knBreaker* b, uint32_t count, uint32_t slot)
 {
-    const knFragment* fragments = b->family->fragments.fragments;
+    const knFragment* fragments = knFamily_Coming(b->family)->fragments;
     uint32_t low = 0;
     while (count > 1)
     {
@@ -244,7 +276,7 @@ static knResult MarkHeld(knBreaker* b, uint32_t count)
     knResult result = knOpenAnchors(&anchors, b->family->model->asset);
     for (uint32_t i = 0; result == kn_success && i < anchors.count; ++i)
     {
-        uint32_t slot = b->family->fragments.slots[anchors.nodes[i]];
+        uint32_t slot = knFamily_Coming(b->family)->slots[anchors.nodes[i]];
         if (slot - b->firstNode < b->nodeCount)
         {
             b->isHeld[FindPiece(b, count, slot)] = 1;
@@ -262,6 +294,43 @@ static void Calibrate(const Step* step, uint64_t workBefore)
     b->secondsPerUnit = b->allWork > 0 ? b->seconds / (double)b->allWork : 0.0;
 }
 
+static knResult FillResult(const Step* step, uint64_t slice, knBreakResult* result)
+{
+    knBreaker* b = step->breaker;
+    uint32_t count = ListPieces(b);
+    knResult status = MarkHeld(b, count);
+    if (status == kn_success)
+    {
+        *result = (knBreakResult){.isDone = !b->isActive,
+                                  .breaks = b->report.breaks,
+                                  .isKeptBack = b->isKeptBack,
+                                  .breakingShare = b->report.breakingShare,
+                                  .cracks = b->report,
+                                  .pieces = b->pieces,
+                                  .isHeld = b->isHeld,
+                                  .pieceCount = count,
+                                  .work = step->work,
+                                  .slice = slice,
+                                  .times = b->times};
+    }
+    return status;
+}
+
+// The object is again as it was before the call, or goes on as it has become.
+static void KeepBack(const Step* step)
+{
+    knBreaker* b = step->breaker;
+    b->isKeptBack = KeepsBack(step) && b->hasCuts;
+    if (b->isKeptBack)
+    {
+        knFamily_KeepBack(b->family);
+    }
+    else
+    {
+        knFamily_DropDraft(b->family);
+    }
+}
+
 knResult knBreaker_Continue(knBreaker* b, const knBreakBudget* budget, knBreakResult* result)
 {
     if (!b || !b->family || !result)
@@ -269,31 +338,45 @@ knResult knBreaker_Continue(knBreaker* b, const knBreakBudget* budget, knBreakRe
         return knFail(kn_errorArgument, "knBreaker_Continue: null, or no event has begun");
     }
     Step step = {.breaker = b, .budget = budget, .start = knBreaker_Now(budget), .work = b->work};
+    if (b->isKeptBack)
+    {
+        return FillResult(&step, b->keptSlice, result);
+    }
     uint64_t workBefore = b->work;
     b->work = 0;
     // what an earlier call cut and found no memory to follow
     knResult status = Update(&step);
-    b->root = KN_NONE;
+    b->root = b->hasCuts ? b->root : KN_NONE;
     if (status == kn_success && b->isActive)
     {
         status = b->def.pattern == kn_patternStress ? StepCracks(&step) : StepPattern(&step);
     }
     b->isFresh = false;
     Calibrate(&step, workBefore);
-    uint32_t count = status == kn_success ? ListPieces(b) : 0;
-    status = status == kn_success ? MarkHeld(b, count) : status;
-    if (status == kn_success)
+    KeepBack(&step);
+    return status == kn_success
+               ? FillResult(&step, b->isActive ? step.count + 1 : 0, result)
+               : status;
+}
+
+knResult knBreaker_Commit(knBreaker* b, const knBreakBudget* budget, knBreakTimes* times)
+{
+    if (!b || !b->family || !times)
     {
-        *result = (knBreakResult){.isDone = !b->isActive,
-                                  .breaks = b->report.breaks,
-                                  .breakingShare = b->report.breakingShare,
-                                  .cracks = b->report,
-                                  .pieces = b->pieces,
-                                  .isHeld = b->isHeld,
-                                  .pieceCount = count,
-                                  .work = step.work,
-                                  .slice = b->isActive ? step.count + 1 : 0,
-                                  .times = b->times};
+        return knFail(kn_errorArgument, "knBreaker_Commit: null, or no event has begun");
     }
-    return status;
+    Step step = {.breaker = b, .budget = budget, .start = knBreaker_Now(budget)};
+    knResult result = Update(&step);
+    *times = b->times;
+    return result;
+}
+
+void knBreaker_Cancel(knBreaker* b)
+{
+    if (b && b->family)
+    {
+        knFamily_DropDraft(b->family);
+        b->family = NULL;
+        b->isActive = b->hasCuts = b->isKeptBack = false;
+    }
 }

@@ -135,7 +135,7 @@ knPortBodyDef knPiece_PortDef(const knFamily* family, const knPiece* piece, cons
 }
 
 knResult knWorld_AddPiece(knWorld* w, const knBodyDef* def, knFamilyId familyId, uint32_t fragment,
-                          knBodyId* out)
+                          knPieceMesh* ready, knBodyId* out)
 {
     const knFamily* family = knWorld_GetFamily(w, familyId)->family;
     knPiece* piece = knAllocate(&w->allocator, 1, sizeof *piece);
@@ -144,7 +144,15 @@ knResult knWorld_AddPiece(knWorld* w, const knBodyDef* def, knFamilyId familyId,
         return kn_errorMemory;
     }
     *piece = (knPiece){.family = familyId, .fragment = fragment, .serial = w->serial + 1};
-    knResult result = knWorld_MakeMesh(w, family, piece);
+    knResult result = kn_success;
+    if (ready)
+    {
+        piece->mesh = *ready;
+    }
+    else
+    {
+        result = knWorld_MakeMesh(w, family, piece);
+    }
     if (result != kn_success)
     {
         knRelease(&w->allocator, piece, 1, sizeof *piece);
@@ -157,9 +165,16 @@ knResult knWorld_AddPiece(knWorld* w, const knBodyDef* def, knFamilyId familyId,
     result = Acquire(w, &port, &id, &body);
     if (result != kn_success)
     {
-        knDestroyPieceMesh(&piece->mesh);
+        if (!ready)
+        {
+            knDestroyPieceMesh(&piece->mesh);
+        }
         knRelease(&w->allocator, piece, 1, sizeof *piece);
         return result;
+    }
+    if (ready)
+    {
+        *ready = (knPieceMesh){0};
     }
     body->piece = piece;
     w->serial += 1;

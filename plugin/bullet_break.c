@@ -79,6 +79,7 @@ void knWorld_DropBreaks(knWorld* w)
     {
         knWorld_EndEvent(w, b->liveCount - 1);
     }
+    knDestroyPieceMeshWork(b->meshWork);
     knDestroyBreaker(b->breaker);
     knRelease(a, b->pushes, b->pushCapacity, sizeof(knPush));
     knRelease(a, b->hits, b->hitCapacity, sizeof(knHit));
@@ -115,7 +116,7 @@ knResult knWorld_ReserveBreaks(knWorld* w)
 
 // ---- the budget of a step
 
-static double Clock(void* user)
+double knWorld_Clock(void* user)
 {
     (void)user;
     return knPort_Now();
@@ -126,7 +127,7 @@ static bool NextBudget(knWorld* w, knBreakBudget* budget)
 {
     const knBreakLimits* limits = &w->breaks.limits;
     const knBudget* spent = &w->breaks.budget;
-    *budget = (knBreakBudget){.clock = Clock};
+    *budget = (knBreakBudget){.clock = knWorld_Clock};
     if (limits->workPerStep > 0)
     {
         bool isLeft = limits->workPerStep > spent->work;
@@ -172,7 +173,7 @@ static knResult BeginBreaker(knWorld* w, knBreakEvent* event)
     def.seed = b->limits.seed + ((uint64_t)blow->body.index << 32 | def.fragment);
     def.tuning.minVolumeShare = b->limits.minVolumeShare;
     def.tuning.small = kn_smallDebris;
-    knBreakBudget budget = {.clock = Clock};
+    knBreakBudget budget = {.clock = knWorld_Clock};
     knResult result = b->breaker ? kn_success : knCreateBreaker(&b->breaker, &w->allocator);
     event->storyMark = family->story.size;
     // told first: what has been cut must be in the story
@@ -192,6 +193,11 @@ static double ShareOf(const knBreakEvent* event)
     return blow->isImpact ? fmax(share, needed) : 1.0;
 }
 
+static bool HasBudget(const knBreakLimits* limits)
+{
+    return limits->workPerStep > 0 || limits->secondsPerStep > 0.0 || limits->bodiesPerStep > 0;
+}
+
 // Bodies that the step has to make so far, and what they cost.
 static uint64_t UnitsOf(const knWorld* w, uint32_t* bodies)
 {
@@ -206,52 +212,116 @@ static uint64_t UnitsOf(const knWorld* w, uint32_t* bodies)
         {
             const knEventPiece* piece = &b->live[e].pieces[i];
             bool isBody = piece->isNew && set->fragments[piece->fragment].state == kn_fragmentWhole;
-            units +=
-                isBody ? BODY_UNITS + NODE_UNITS * set->fragments[piece->fragment].nodeCount : 0;
+            bool isReady = isBody && knBreakEvent_Ready(&b->live[e], piece->fragment);
+            units += isBody ? BODY_UNITS : 0;
+            units += isBody && !isReady
+                         ? NODE_UNITS * (uint64_t)set->fragments[piece->fragment].nodeCount
+                         : 0;
             *bodies += isBody;
         }
     }
     return units;
 }
 
-// Cracks and cuts as far as the budget goes. A call that fails has changed nothing that the next
-// one does not find again.
-static knResult ContinueEvent(knWorld* w, knBreakEvent* event, bool mustGo)
+// The event that the breaker works on, or null.
+static knBreakEvent* FindCutting(const knWorldBreaks* b)
+{
+    for (uint32_t i = 0; i < b->liveCount; ++i)
+    {
+        if (b->live[i].isCutting)
+        {
+            return &b->live[i];
+        }
+    }
+    return NULL;
+}
+
+void knWorld_CountBodies(knWorld* w)
+{
+    knBudget* budget = &w->breaks.budget;
+    budget->work = budget->cutting + UnitsOf(w, &budget->bodies);
+}
+
+// What a call of the breaker did.
+static void TakeCut(knWorld* w, knBreakEvent* event, const knBreakResult* cut)
 {
     knWorldBreaks* b = &w->breaks;
-    knResult result = kn_success;
-    knBreakBudget budget;
-    while (event->isCutting && (NextBudget(w, &budget) || mustGo))
+    b->budget.cutting += cut->work;
+    event->breaks = cut->breaks;
+    b->updateSeconds += cut->times.update - event->updateSeconds;
+    event->updateSeconds = cut->times.update;
+    event->breakingShare = cut->breakingShare;
+    event->keptEnergy = cut->cracks.spentEnergy;
+    event->allEnergy = cut->isDone ? cut->cracks.spentEnergy : cut->cracks.energy;
+    event->keptArea = cut->cracks.crackArea;
+    event->isKept = cut->isKeptBack;
+    event->isLastCut = cut->isDone;
+    event->isListed = false;
+    event->slice = cut->slice;
+    if (!cut->isKeptBack)
     {
-        mustGo = false;
-        knBreakResult cut = {0};
-        bool isTimed = b->limits.secondsPerStep > 0.0;
-        bool isGiven = isTimed && knWorld_GivenSlice(w, &budget.slice);
-        // a call that went to the end
-        budget = isGiven && budget.slice == 0 ? (knBreakBudget){.clock = Clock} : budget;
-        result = knBreaker_Continue(b->breaker, &budget, &cut);
-        if (isTimed)
-        {
-            knWorld_NoteSlice(w, cut.slice);
-        }
-        result = result == kn_success ? knBreakEvent_FindPieces(w, event) : result;
-        if (result != kn_success)
-        {
-            break;
-        }
-        knWorldFamily_TellSlice(knWorld_GetFamily(w, event->family), cut.slice);
-        b->budget.cutting += cut.work;
-        event->breaks = cut.breaks;
-        b->updateSeconds += cut.times.update - event->updateSeconds;
-        event->updateSeconds = cut.times.update;
-        event->breakingShare = cut.breakingShare;
-        event->energy = cut.cracks.spentEnergy;
-        event->allEnergy = cut.isDone ? cut.cracks.spentEnergy : cut.cracks.energy;
-        event->area = cut.cracks.crackArea;
-        event->isCutting = !cut.isDone;
-        b->budget.work = b->budget.cutting + UnitsOf(w, &b->budget.bodies);
+        knBreakEvent_TakeKept(w, event);
+    }
+    knWorld_CountBodies(w);
+}
+
+static knResult CutSome(knWorld* w, knBreakEvent* event, knBreakBudget budget)
+{
+    knWorldBreaks* b = &w->breaks;
+    knBreakResult cut = {0};
+    bool isTimed = b->limits.secondsPerStep > 0.0;
+    bool isGiven = isTimed && knWorld_GivenSlice(w, &budget.slice);
+    // a call that went to the end
+    budget = isGiven && budget.slice == 0 ? (knBreakBudget){.clock = knWorld_Clock} : budget;
+    budget.keepsBack = HasBudget(&b->limits);
+    knResult result = knBreaker_Continue(b->breaker, &budget, &cut);
+    if (isTimed)
+    {
+        knWorld_NoteSlice(w, cut.slice);
+    }
+    if (result == kn_success && !cut.isKeptBack)
+    {
+        result = knBreakEvent_FindPieces(w, event);
+    }
+    if (result == kn_success)
+    {
+        TakeCut(w, event, &cut);
     }
     return result;
+}
+
+// Cracks, cuts and what is made ready for them, as far as the budget goes. A call that fails has
+// changed nothing that the next one does not find again.
+static knResult ContinueEvent(knWorld* w, knBreakEvent* event, bool mustGo)
+{
+    knResult result = kn_success;
+    knBreakBudget budget;
+    while (result == kn_success && event->isCutting && (NextBudget(w, &budget) || mustGo))
+    {
+        mustGo = false;
+        result = event->isKept ? knBreakEvent_Prepare(w, event) : CutSome(w, event, budget);
+    }
+    return result;
+}
+
+knResult knWorld_BringForth(knWorld* w, knFamilyId family)
+{
+    knWorldBreaks* b = &w->breaks;
+    knBreakEvent* event = FindCutting(b);
+    if (!event || !event->isKept || !knId_Equals(event->family, family))
+    {
+        return kn_success;
+    }
+    knBreakLimits limits = b->limits;
+    b->limits.workPerStep = 0;
+    b->limits.secondsPerStep = 0.0;
+    knResult result = kn_success;
+    while (result == kn_success && event->isKept)
+    {
+        result = knBreakEvent_Prepare(w, event);
+    }
+    b->limits = limits;
+    return result == kn_success ? knBreakEvent_Commit(w, event) : result;
 }
 
 static bool IsFull(knWorld* w, const knBlow* blow)
@@ -334,19 +404,6 @@ static knResult TryBlow(knWorld* w, const knBlow* blow, bool isFresh)
 }
 
 // ---- the step
-
-// The event that the breaker works on, or null.
-static knBreakEvent* FindCutting(const knWorldBreaks* b)
-{
-    for (uint32_t i = 0; i < b->liveCount; ++i)
-    {
-        if (b->live[i].isCutting)
-        {
-            return &b->live[i];
-        }
-    }
-    return NULL;
-}
 
 static bool MayBegin(knWorld* w)
 {

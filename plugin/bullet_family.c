@@ -128,7 +128,7 @@ knResult knWorld_CreateFamily(knWorld* w, const knBodyDef* def, const knFamilyDe
     bodyDef.transform.rotation = knNormalizeQuat(def->transform.rotation);
     bodyDef.transform = BodyFrame(bodyDef.transform, family, 0);
     knBodyId body;
-    result = knWorld_AddPiece(w, &bodyDef, knWorld_Tagged(w, id), 0, &body);
+    result = knWorld_AddPiece(w, &bodyDef, knWorld_Tagged(w, id), 0, NULL, &body);
     if (result != kn_success)
     {
         (void)knPool_Release(&w->families, id);
@@ -237,6 +237,13 @@ knResult knWorld_SplitBody(knWorld* w, knBodyId id, const knSplitDef* def, knWor
         return knFail(kn_errorArgument,
                       "knWorld_SplitBody: the body is breaking now; try again after the next step");
     }
+    // the object may be about to lose a piece elsewhere
+    knResult free = knWorld_BringForth(w, body->piece->family);
+    if (free != kn_success)
+    {
+        return free;
+    }
+    body = knWorld_GetBody(w, id);
     uint32_t parent = body->piece->fragment;
     knWorldFamily* owner = knWorld_GetFamily(w, body->piece->family);
     knBlow blow = {.body = id};

@@ -120,6 +120,14 @@ typedef struct knEventPiece
     bool isNew, isDebris;
 } knEventPiece;
 
+// A mesh that was made before its piece came to be.
+typedef struct knReadyMesh
+{
+    knPieceMesh mesh;
+    uint32_t fragment;
+    bool isBegun;
+} knReadyMesh;
+
 // A break from the decision until the last piece has its body.
 typedef struct knBreakEvent
 {
@@ -136,6 +144,14 @@ typedef struct knBreakEvent
     bool isCutting; // the breaker works on it
     bool isStale;   // fragments were cut that the list does not know
     bool hasNews;   // pieces wait for bodies
+    bool isKept;    // a cut is kept back until the meshes of its pieces are ready
+    bool isLastCut; // of these: no crack comes after it
+    bool isListed;  // what meshes it needs
+    uint64_t slice; // that made it
+    double keptEnergy, keptArea;
+    knReadyMesh* ready;
+    size_t readyCapacity;
+    uint32_t readyCount, madeCount; // the first ones are made
     knEventPiece* pieces;
     knEventParent* parents;
     size_t pieceCapacity, parentCapacity;
@@ -192,6 +208,7 @@ typedef struct knWorldBreaks
 {
     knBreakLimits limits;
     knBreaker* breaker; // null until something is hit
+    knPieceMeshWork* meshWork;
     knPush* pushes;
     knHit* hits;
     knBlow* pending;    // the hardest first
@@ -332,9 +349,10 @@ knPortBodyDef knPiece_PortDef(const knFamily* family, const knPiece* piece, cons
 knResult knWorld_AddBody(knWorld* world, const knBodyDef* def, const knPortShape* shape,
                          knBodyId* id);
 
-// Makes a body of a fragment; def->transform is of the body's frame here.
+// Makes a body of a fragment; def->transform is of the body's frame here. A mesh that is ready goes
+// to it on success; null to make one.
 knResult knWorld_AddPiece(knWorld* world, const knBodyDef* def, knFamilyId family,
-                          uint32_t fragment, knBodyId* id);
+                          uint32_t fragment, knPieceMesh* ready, knBodyId* id);
 void knWorld_RemoveBody(knWorld* world, knBodyId id);
 knResult knWorld_CheckBodyDef(const knBodyDef* def);
 
@@ -413,6 +431,25 @@ knResult knBreakEvent_FindPieces(knWorld* world, knBreakEvent* event);
 
 // Makes bodies of new pieces and ends those that were cut: all of them, or none on failure.
 knResult knBreakEvent_Commit(knWorld* world, knBreakEvent* event);
+
+// bullet_ready.c: some of the meshes for a cut that is kept back, until all are ready and it comes
+// forth. At least a little.
+knResult knBreakEvent_Prepare(knWorld* world, knBreakEvent* event);
+void knBreakEvent_DropReady(knWorld* world, knBreakEvent* event);
+
+// What was cut is no longer kept back.
+void knBreakEvent_TakeKept(knWorld* world, knBreakEvent* event);
+
+// Null when it has to be made.
+knPieceMesh* knBreakEvent_Ready(const knBreakEvent* event, uint32_t fragment);
+
+// bullet_break.c: at once, whatever the budget, so that something else can be cut.
+knResult knWorld_BringForth(knWorld* world, knFamilyId family);
+
+double knWorld_Clock(void* user);
+
+// What the bodies that a step makes so far take of its budget.
+void knWorld_CountBodies(knWorld* world);
 
 // Forgets events of a family that goes.
 void knWorld_CancelEvents(knWorld* world, knFamilyId family);

@@ -64,6 +64,11 @@ void knWorld_EndEvent(knWorld* w, uint32_t index)
 {
     knWorldBreaks* b = &w->breaks;
     knBreakEvent* event = &b->live[index];
+    if (event->isKept)
+    {
+        knBreaker_Cancel(b->breaker);
+    }
+    knBreakEvent_DropReady(w, event);
     for (uint32_t i = 0; i < event->blow.strikerCount; ++i)
     {
         Readmit(w, event, &event->blow.strikers[i]);
@@ -254,7 +259,8 @@ static knResult MakeBody(knWorld* w, knBreakEvent* event, knEventPiece* piece)
     knBodyDef def = knParting_Def(&parting, knToFloat(fragment->mass.center));
     def.kind = KindOf(w, event, piece);
     knBodyId id;
-    knResult result = knWorld_AddPiece(w, &def, event->family, piece->fragment, &id);
+    knPieceMesh* ready = knBreakEvent_Ready(event, piece->fragment);
+    knResult result = knWorld_AddPiece(w, &def, event->family, piece->fragment, ready, &id);
     if (result != kn_success)
     {
         return result;
@@ -440,5 +446,9 @@ knResult knBreakEvent_Commit(knWorld* w, knBreakEvent* event)
         return result;
     }
     Finish(w, event);
+    if (!event->isKept)
+    {
+        knBreakEvent_DropReady(w, event);
+    }
     return kn_success;
 }

@@ -336,7 +336,8 @@ knResult knWorld_Relive(knWorld* w, knWorldFamily* family, const void* story, si
         default:
             knStream_Fail(&s, "a story has an unknown chapter");
         }
-        hasBegun = chapter == chapterBreak || (hasBegun && chapter == chapterSlice);
+        // a piece may go while another of the same object breaks
+        hasBegun = hasBegun || chapter == chapterBreak;
     }
     // what no sound file can ask for is refused by the fracture module itself
     return s.result == kn_success || s.result == kn_errorMemory

@@ -123,6 +123,7 @@ void knDestroyFamily(knFamily* family)
     {
         return;
     }
+    knFamily_DropDraft(family);
     knFamily_ReleaseEdges(family);
     knFamily_DropTrees(family);
     knRelease(&family->allocator, family->damage, family->model->cutMesh.mesh->nodeCount,
@@ -228,6 +229,10 @@ knResult knFamily_Split(knFamily* family, uint32_t fragment, const knSplitDef* d
     if (!family || !def || !arena || !result)
     {
         return knFail(kn_errorArgument, "knFamily_Split: an argument is null");
+    }
+    if (family->isKeptBack)
+    {
+        return knFail(kn_errorArgument, "knFamily_Split: a breaker keeps a cut of it back");
     }
     knSplitResult split;
     knResult done = knFragmentSet_Split(&family->fragments, fragment, def, arena, &split);

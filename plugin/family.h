@@ -69,6 +69,9 @@ KN_API knResult knFamily_Split(knFamily* family, uint32_t fragment, const knSpli
 KN_API knFragmentSet* knFamily_Cutting(knFamily* family);
 KN_API knResult knFamily_Follow(knFamily* family, const knFractureDelta* delta);
 
+// The fragments as they will be while a breaker keeps a cut back, else as they are.
+KN_API const knFragmentSet* knFamily_Coming(const knFamily* family);
+
 // The piece has left the world.
 KN_API void knFamily_Remove(knFamily* family, uint32_t fragment);
 

@@ -68,6 +68,11 @@ struct knFamily
     float* damage;       // per node, in [0, 1): by cracks that stopped
     float edgeCosine;
     bool isBehind; // cut, and not yet followed
+    // the object as it was before a cut, or, while the cut is kept back, as it will be
+    knCutStore otherCuts;
+    knFragmentSet otherFragments;
+    bool hasOther;
+    bool isKeptBack;
     // fresh trees, family_improve.c
     knSphereRebuild* rebuild; // in progress, or null
     uint32_t* freshTrees;     // by label: generation of the tree when it was rebuilt, or KN_NONE
@@ -77,6 +82,14 @@ struct knFamily
 };
 
 knResult knFamily_MakeRoom(void* family, const knFractureDelta* delta);
+
+// A cut that is kept back, family_draft.c: the object lives on whole while its pieces are made
+// ready. Before the cut a copy is made; afterwards the two change places, and once more when all is
+// ready.
+knResult knFamily_OpenDraft(knFamily* family);
+void knFamily_KeepBack(knFamily* family);
+void knFamily_BringForth(knFamily* family);
+void knFamily_DropDraft(knFamily* family); // what was kept back is lost
 
 #define KN_REBUILD_SLICE 256 // points
 

@@ -7,12 +7,14 @@
 
 #define FIRST_SCRATCH ((size_t)1 << 20) // bytes
 
-// Units of a budget, of about 30 ns: for a node in either pass of the surface, a triangle whose
-// corners are joined, one in a range of the tree that is parted, and one in what remains.
+// Units of a budget, of about 30 ns, as measured: for a node in either pass of the surface and a
+// triangle whose corners are joined; and how many triangles of a range that is parted, or of what
+// remains, come to one.
 #define SURFACE_UNITS 3
-#define JOIN_UNITS    3
-#define TREE_UNITS    1
-#define WHOLE_UNITS   1
+#define JOIN_UNITS    1
+#define TREE_SHARE    10
+#define WHOLE_SHARE   8
+#define ALL_UNITS     ((uint64_t)1 << 40) // no mesh takes so many, and sums of them do not overflow
 
 static bool IsSame(const knMeshVertex* a, const knMeshVertex* b)
 {
@@ -200,8 +202,8 @@ static knResult StepJoin(Build* b, knArena* scratch, uint64_t units, uint64_t* s
 
 static void StepTree(Build* b, uint64_t units, uint64_t* spent)
 {
-    bool isDone = knMeshTree_Step(&b->tree, units / TREE_UNITS, spent);
-    *spent *= TREE_UNITS;
+    bool isDone = knMeshTree_Step(&b->tree, units * TREE_SHARE, spent);
+    *spent = *spent / TREE_SHARE + 1;
     b->stage = isDone ? stageBoxes : stageTree;
 }
 
@@ -210,7 +212,7 @@ static knResult StepWhole(Build* b, uint32_t firstCorner, uint64_t* spent)
 {
     knPieceMesh* m = &b->mesh;
     knResult result = kn_success;
-    *spent = WHOLE_UNITS * (uint64_t)b->surface.triangleCount;
+    *spent = b->surface.triangleCount / WHOLE_SHARE + 1;
     switch (b->stage)
     {
     case stageKeep:
@@ -266,7 +268,7 @@ static knResult Make(knPieceMesh* mesh, const knFamily* family, uint32_t fragmen
     knResult result = Begin(&b, &family->fragments, fragment, options, scratch);
     while (result == kn_success && b.stage != stageDone)
     {
-        result = Step(&b, scratch, UINT64_MAX, &spent);
+        result = Step(&b, scratch, ALL_UNITS, &spent);
     }
     *mesh = b.mesh;
     return result;
@@ -438,6 +440,7 @@ knResult knPieceMeshWork_Step(knPieceMeshWork* work, uint64_t units, knPieceMesh
         return knFail(kn_errorArgument, "knPieceMeshWork_Step: null, or nothing has begun");
     }
     uint64_t some = 0;
+    units = units < ALL_UNITS ? units : ALL_UNITS;
     knResult result = Step(&work->build, &work->scratch, units, &some);
     *spent = some;
     if (result != kn_success)
