@@ -81,8 +81,17 @@ double knStress_LongestHit(const knStressDef* def);
 uint32_t knStress_PickTimes(const double* energies, uint32_t count, uint32_t* picks);
 
 // Principal stress: stress_principal.c
-// The larger tension of the block's times and what the nodes have.
-void knStress_KeepLargest(const StressTask* task, const StressBlock* block, uint32_t firstNode);
+// Writes the largest tension of the block's times; whichever it is, the bits are the same.
+typedef void KeepLargestFcn(const StressTask* task, const StressBlock* block, uint32_t firstNode);
+void knStress_KeepLargestSse(const StressTask* task, const StressBlock* block, uint32_t firstNode);
+void knStress_KeepLargestAvx2(const StressTask* task, const StressBlock* block, uint32_t firstNode);
+KeepLargestFcn* knStress_ChooseKeep(void);
+
+// Of the polynomial that stands for a cosine of a third of an angle.
+extern const float knStressShapeTerms[7];
+
+// Some unit vector across `n`.
+knDVec3 knStress_AnyAcross(knDVec3 n);
 
 // The largest principal stresses of eight tensors, whose components are so many floats apart.
 void knStress_LargestPrincipal(const float* tensor, size_t stride, float* largest);

@@ -224,6 +224,7 @@ static void SumNodes(StressTask* task, const ModalState* state)
     uint32_t count = task->nodeCount;
     StressBlock blocks[RUN_BLOCKS];
     SumRowsFcn* sumRows = knStress_ChooseSum();
+    KeepLargestFcn* keep = knStress_ChooseKeep();
     for (uint32_t first = 0; first < count;)
     {
         ModalRun run = {.count = 0};
@@ -239,7 +240,7 @@ static void SumNodes(StressTask* task, const ModalState* state)
         }
         for (uint32_t b = 0; b < run.count; ++b)
         {
-            knStress_KeepLargest(task, &blocks[b], run.firstNodes[b]);
+            keep(task, &blocks[b], run.firstNodes[b]);
         }
     }
 }

@@ -142,11 +142,12 @@ static void EvaluateNodes(Ritz* ritz, Field* field)
         uint32_t step = picks[k < task->timeCount ? k : 0];
         FillTime(field, ritz->states + (size_t)step * ritz->n, k);
     }
+    KeepLargestFcn* keep = knStress_ChooseKeep();
     StressBlock block;
     for (uint32_t first = 0; first < task->nodeCount; first += KN_STRESS_LANES)
     {
         EvaluateBlock(field, first, &block);
-        knStress_KeepLargest(task, &block, first);
+        keep(task, &block, first);
     }
     task->result.workUnits +=
         (uint64_t)task->nodeCount * (field->space.count * (6 * KN_STRESS_TIMES + 2) + 40);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Zlib
-#include "fracture/stress_internal.h"
-
-#include <simde/x86/sse2.h>
+#include "fracture/stress_principal_lanes.h"
 
 typedef simde__m128 F4;
 
@@ -27,14 +25,15 @@ static F4 Mul(F4 a, F4 b)
 
 // 2 cos(2/3 acos s) on [0, 1] to 4e-7. With r = det/2 of the deviator of unit size, the largest
 // root is 2 cos(acos(r) / 3); in s = sqrt((1 + r) / 2) it is smooth, so no angle is needed.
+const float knStressShapeTerms[7] = {-0.00420698202f, 0.0210035072f, -0.0527994987f, 0.102949527f,
+                                     -0.221610942f,   1.1546638f,    1.00000037f};
+
 static F4 RootOfShape(F4 s)
 {
-    static const float terms[7] = {-0.00420698202f, 0.0210035072f, -0.0527994987f, 0.102949527f,
-                                   -0.221610942f,   1.1546638f,    1.00000037f};
-    F4 sum = Set(terms[0]);
+    F4 sum = Set(knStressShapeTerms[0]);
     for (int i = 1; i < 7; ++i)
     {
-        sum = Add(Mul(sum, s), Set(terms[i]));
+        sum = Add(Mul(sum, s), Set(knStressShapeTerms[i]));
     }
     return sum;
 }
@@ -79,8 +78,7 @@ void knStress_LargestPrincipal(const float* tensor, size_t stride, float* larges
     }
 }
 
-// Some unit vector across `n`.
-static knDVec3 AnyAcross(knDVec3 n)
+knDVec3 knStress_AnyAcross(knDVec3 n)
 {
     double x = fabs(n.x);
     double y = fabs(n.y);
@@ -112,7 +110,7 @@ static knDVec3 NullDirection(const double t[6], double largest)
     // a double root leaves one row: everything across it is as good
     double limit = 1e-6 * knDDot(row, row);
     double length = knDLength(v);
-    return length > limit ? knDScale(1.0 / length, v) : AnyAcross(row);
+    return length > limit ? knDScale(1.0 / length, v) : knStress_AnyAcross(row);
 }
 
 static knDVec3 Times(const double t[6], knDVec3 v)
@@ -136,43 +134,16 @@ double knStress_Direction(const float tensor[6], double largest, knVec3* directi
     return knDDot(v, Times(t, v));
 }
 
-static void Keep(const StressTask* task, const StressBlock* block, uint32_t lane, int best,
-                 uint32_t node)
+void knStress_KeepLargestSse(const StressTask* task, const StressBlock* block, uint32_t firstNode)
 {
-    knNodeStress* out = &task->out[node];
-    for (int c = 0; c < 6; ++c)
-    {
-        out->tensor[c] = block->s[c][best][lane];
-    }
-    out->tension = (float)knStress_Direction(out->tensor, (double)out->tension, &out->direction);
-    out->time = (float)task->times[best];
+    KeepLargest(task, block, firstNode);
 }
 
-void knStress_KeepLargest(const StressTask* task, const StressBlock* block, uint32_t firstNode)
+KeepLargestFcn* knStress_ChooseKeep(void)
 {
-    float top[KN_STRESS_LANES] = {0};
-    int best[KN_STRESS_LANES];
-    for (int i = 0; i < KN_STRESS_LANES; ++i)
-    {
-        best[i] = -1;
-    }
-    for (int k = 0; k < (int)task->timeCount; ++k)
-    {
-        float largest[KN_STRESS_LANES];
-        knStress_LargestPrincipal(block->s[0][k], KN_STRESS_TIMES * KN_STRESS_LANES, largest);
-        for (int i = 0; i < KN_STRESS_LANES; ++i)
-        {
-            bool isMore = largest[i] > top[i];
-            best[i] = isMore ? k : best[i];
-            top[i] = isMore ? largest[i] : top[i];
-        }
-    }
-    for (uint32_t i = 0; i < KN_STRESS_LANES && firstNode + i < task->nodeCount; ++i)
-    {
-        task->out[firstNode + i] = (knNodeStress){.tension = top[i]};
-        if (best[i] >= 0)
-        {
-            Keep(task, block, i, best[i], firstNode + i);
-        }
-    }
+#if defined(__x86_64__) && defined(__GNUC__)
+    return __builtin_cpu_supports("avx2") ? knStress_KeepLargestAvx2 : knStress_KeepLargestSse;
+#else
+    return knStress_KeepLargestSse;
+#endif
 }

@@ -35,7 +35,7 @@ struct knBreaker
     bool hasCuts;
     bool isKeptBack;    // they are
     uint64_t keptSlice; // repeats the call that made them
-    knCrackPlan plan; // found and not cut yet
+    knCrackPlan plan;   // found and not cut yet
     bool hasPlan;
     bool isFresh;          // begun, and no call since
     double secondsPerUnit; // as the event took so far; 0 without a clock

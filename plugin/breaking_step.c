@@ -354,9 +354,8 @@ knResult knBreaker_Continue(knBreaker* b, const knBreakBudget* budget, knBreakRe
     b->isFresh = false;
     Calibrate(&step, workBefore);
     KeepBack(&step);
-    return status == kn_success
-               ? FillResult(&step, b->isActive ? step.count + 1 : 0, result)
-               : status;
+    return status == kn_success ? FillResult(&step, b->isActive ? step.count + 1 : 0, result)
+                                : status;
 }
 
 knResult knBreaker_Commit(knBreaker* b, const knBreakBudget* budget, knBreakTimes* times)

@@ -66,8 +66,8 @@ static uint64_t UnitsLeft(const knWorldBreaks* b)
     uint64_t left = limits->secondsPerStep > 0.0 ? LEAST_UNITS : UINT64_MAX;
     if (limits->workPerStep > 0)
     {
-        uint64_t own = limits->workPerStep > b->budget.work ? limits->workPerStep - b->budget.work
-                                                            : 0;
+        uint64_t own =
+            limits->workPerStep > b->budget.work ? limits->workPerStep - b->budget.work : 0;
         own = own > LEAST_UNITS ? own : LEAST_UNITS;
         left = own < left ? own : left;
     }
@@ -80,8 +80,7 @@ static knResult MakeSome(knWorld* w, knBreakEvent* event, uint64_t units, uint64
     knWorldBreaks* b = &w->breaks;
     const knFragmentSet* set = knFamily_Coming(knWorld_GetFamily(w, event->family)->family);
     knReadyMesh* next = &event->ready[event->madeCount];
-    knResult result =
-        b->meshWork ? kn_success : knCreatePieceMeshWork(&b->meshWork, &w->allocator);
+    knResult result = b->meshWork ? kn_success : knCreatePieceMeshWork(&b->meshWork, &w->allocator);
     if (result == kn_success && !next->isBegun)
     {
         result = knPieceMeshWork_Begin(b->meshWork, set, next->fragment);

@@ -413,8 +413,8 @@ knResult knPieceMeshWork_Begin(knPieceMeshWork* work, const knFragmentSet* set, 
     knResult result = work->scratch.capacity >= FIRST_SCRATCH
                           ? kn_success
                           : knArena_Reserve(&work->scratch, FIRST_SCRATCH);
-    result = result == kn_success ? Begin(&work->build, set, fragment, NULL, &work->scratch)
-                                  : result;
+    result =
+        result == kn_success ? Begin(&work->build, set, fragment, NULL, &work->scratch) : result;
     // by then it is at its beginning, or has none
     work->build.stage = result == kn_success ? stageSurface : stageDone;
     return result;

@@ -183,8 +183,7 @@ static uint32_t TakeRange(knTreeWork* work, const Scratch* scratch)
         uint32_t half = range.count / 2;
         Part(scratch, own, range.count, half);
         nodes[index].count = 0;
-        work->stack[work->depth++] =
-            (knTreeRange){range.first + half, range.count - half, index};
+        work->stack[work->depth++] = (knTreeRange){range.first + half, range.count - half, index};
         work->stack[work->depth++] = (knTreeRange){range.first, half, KN_NONE};
     }
     else

@@ -269,6 +269,128 @@ static void BudgetChangesNoPiece(void** state)
     knDestroyFamily(sliced);
 }
 
+static void AssertMeshesEqual(const knPieceMesh* a, const knPieceMesh* b)
+{
+    assert_int_equal(a->vertexCount, b->vertexCount);
+    assert_int_equal(a->triangleCount, b->triangleCount);
+    assert_int_equal(a->nodeCount, b->nodeCount);
+    assert_int_equal(a->groupCount, b->groupCount);
+    assert_int_equal(a->cornerGroupCount, b->cornerGroupCount);
+    assert_true(a->radius == b->radius && knDistance(a->center, b->center) == 0.0f);
+    assert_memory_equal(a->vertices, b->vertices, a->vertexCount * sizeof *a->vertices);
+    assert_memory_equal(a->triangles, b->triangles, a->triangleCount * sizeof *a->triangles);
+    assert_memory_equal(a->sources, b->sources, a->triangleCount * sizeof *a->sources);
+    assert_memory_equal(a->order, b->order, a->triangleCount * sizeof *a->order);
+    assert_memory_equal(a->nodes, b->nodes, a->nodeCount * sizeof *a->nodes);
+    assert_memory_equal(a->groups, b->groups, a->groupCount * sizeof *a->groups);
+    assert_memory_equal(a->corners, b->corners, a->cornerGroupCount * sizeof *a->corners);
+}
+
+// The mesh of the last piece, in slices of the family as it is or will be.
+static void MakeInSlices(knPieceMeshWork* work, const knFamily* family, knPieceMesh* mesh)
+{
+    const knFragmentSet* set = knFamily_Coming(family);
+    uint32_t last = set->fragmentCount - 1;
+    int slices = 0;
+    assert_int_equal(knPieceMeshWork_Begin(work, set, last), kn_success);
+    for (; !knPieceMeshWork_IsDone(work); ++slices)
+    {
+        uint64_t spent;
+        assert_int_equal(knPieceMeshWork_Step(work, 20, mesh, &spent), kn_success);
+        assert_true(spent < 20 + 20 + set->fragments[last].nodeCount);
+    }
+    assert_true(slices >= 8);
+}
+
+// Until it is committed a cut is as if it had never been; afterwards it is the one that would have
+// come at once, and the meshes made of it before are those made after.
+static void WhatIsKeptBackComesForthTheSame(void** state)
+{
+    (void)state;
+    knImpact hit = MakeHit(knMakeVec3(0.02f, 0.0069f, 0.0f), knMakeVec3(0.0f, -0.9f, 0.0f));
+    knFamily* whole = NULL;
+    knBreakResult result = HitFresh(&demoPlate, breaker, hit, 2, &whole);
+    uint32_t pieceCount = result.pieceCount;
+    knFamily* family = MakeFamily(&demoPlate);
+    uint32_t nodeCount = knFamily_Cuts(family)->nodeCount;
+    uint32_t* labels = malloc(nodeCount * sizeof *labels);
+    assert_non_null(labels);
+    knPieceMeshWork* work;
+    assert_int_equal(knCreatePieceMeshWork(&work, NULL), kn_success);
+    knBreakDef def = knDefaultBreakDef();
+    def.impacts = &hit;
+    def.impactCount = 1;
+    def.seed = 2;
+    knBreakBudget budget = {.maxWork = 1, .keepsBack = true};
+    assert_int_equal(knBreaker_Begin(breaker, family, &def, &budget), kn_success);
+    int commits = 0;
+    do
+    {
+        uint32_t fragments = knFamily_Fragments(family)->fragmentCount;
+        memcpy(labels, knFamily_Cuts(family)->labels, nodeCount * sizeof *labels);
+        assert_int_equal(knBreaker_Continue(breaker, &budget, &result), kn_success);
+        assert_int_equal(knFamily_Fragments(family)->fragmentCount, fragments);
+        assert_memory_equal(knFamily_Cuts(family)->labels, labels, nodeCount * sizeof *labels);
+        knBreakTimes times;
+        knPieceMesh before, after;
+        if (!result.isKeptBack)
+        {
+            continue;
+        }
+        MakeInSlices(work, family, &before);
+        assert_int_equal(knBreaker_Begin(breaker, family, &def, &budget), kn_errorArgument);
+        assert_int_equal(knBreaker_Commit(breaker, &budget, &times), kn_success);
+        fragments = knFamily_Fragments(family)->fragmentCount;
+        assert_int_equal(knCreatePieceMesh(&after, family, fragments - 1, NULL, NULL, NULL),
+                         kn_success);
+        AssertMeshesEqual(&before, &after);
+        knDestroyPieceMesh(&before);
+        knDestroyPieceMesh(&after);
+        commits += 1;
+    } while (!result.isDone);
+    assert_true(commits >= 3);
+    assert_int_equal(result.pieceCount, pieceCount);
+    AssertPiecesSound(family, &arena);
+    const knCutStore* a = knFamily_Cuts(whole);
+    const knCutStore* b = knFamily_Cuts(family);
+    assert_int_equal(a->pointCount, b->pointCount);
+    assert_memory_equal(a->labels, b->labels, a->nodeCount * sizeof *a->labels);
+    assert_memory_equal(a->points, b->points, a->pointCount * sizeof *a->points);
+    knDestroyPieceMeshWork(work);
+    free(labels);
+    knDestroyFamily(whole);
+    knDestroyFamily(family);
+}
+
+// What is cancelled never happened: the object breaks as a fresh one does.
+static void WhatIsCancelledNeverWas(void** state)
+{
+    (void)state;
+    knImpact hit = MakeHit(knMakeVec3(0.02f, 0.0069f, 0.0f), knMakeVec3(0.0f, -0.9f, 0.0f));
+    knFamily* family = MakeFamily(&demoPlate);
+    knBreakDef def = knDefaultBreakDef();
+    def.impacts = &hit;
+    def.impactCount = 1;
+    knBreakBudget budget = {.maxWork = 1, .keepsBack = true};
+    knBreakResult result = {0};
+    assert_int_equal(knBreaker_Begin(breaker, family, &def, &budget), kn_success);
+    while (!result.isKeptBack)
+    {
+        assert_int_equal(knBreaker_Continue(breaker, &budget, &result), kn_success);
+    }
+    assert_true(knFamily_Coming(family)->fragmentCount > 1);
+    knSplitDef split = knDefaultSplitDef();
+    split.normal = knMakeVec3(1.0f, 0.0f, 0.0f);
+    knSplitResult parts;
+    assert_int_equal(knFamily_Split(family, 0, &split, &arena, &parts), kn_errorArgument);
+    knBreaker_Cancel(breaker);
+    assert_int_equal(knFamily_Coming(family)->fragmentCount, 1);
+    assert_true(knBreaker_Continue(breaker, &budget, &result) != kn_success);
+    assert_int_equal(knFamily_Split(family, 0, &split, &arena, &parts), kn_success);
+    AssertPiecesSound(family, &arena);
+    knDestroyFamily(family);
+}
+
 // A clock that goes on by a little more at every look.
 static double OddClock(void* user)
 {
@@ -421,6 +543,8 @@ int main(void)
         cmocka_unit_test(ThickerPlateBreaksLess),
         cmocka_unit_test(RefinementChangesLittle),
         cmocka_unit_test(BudgetChangesNoPiece),
+        cmocka_unit_test(WhatIsKeptBackComesForthTheSame),
+        cmocka_unit_test(WhatIsCancelledNeverWas),
         cmocka_unit_test(TimedSlicesCanBeRepeated),
         cmocka_unit_test(PatternsBreakWhateverTheImpulse),
         cmocka_unit_test(AnchoredFootStays),

@@ -494,6 +494,72 @@ static void WideSumsAreThePlainSum(void** state)
     assert_memory_equal(out, plain, sizeof plain);
 }
 
+// One node of a block, time by time.
+static knNodeStress LargestOf(const StressBlock* block, const StressTask* task, int lane)
+{
+    knNodeStress kept = {0};
+    for (uint32_t k = 0; k < task->timeCount; ++k)
+    {
+        float largest[KN_STRESS_LANES];
+        knStress_LargestPrincipal(block->s[0][k], KN_STRESS_TIMES * KN_STRESS_LANES, largest);
+        if (largest[lane] > kept.tension)
+        {
+            kept.tension = largest[lane];
+            kept.time = (float)task->times[k];
+            for (int c = 0; c < 6; ++c)
+            {
+                kept.tensor[c] = block->s[c][k][lane];
+            }
+        }
+    }
+    if (kept.tension > 0.0f)
+    {
+        kept.tension =
+            (float)knStress_Direction(kept.tensor, (double)kept.tension, &kept.direction);
+    }
+    return kept;
+}
+
+// Both wide ways keep of eight nodes what the plain one keeps of each, to the bit: double roots,
+// pure pressure and nodes without stress among them.
+static void WideTensionIsThePlainTension(void** state)
+{
+    (void)state;
+    knRandom random = knMakeRandom(29);
+    KeepLargestFcn* const ways[] = {knStress_KeepLargestSse, knStress_ChooseKeep()};
+    for (int round = 0; round < 3000; ++round)
+    {
+        knNodeStress out[KN_STRESS_LANES];
+        StressBlock block;
+        StressTask task = {.out = out, .nodeCount = KN_STRESS_LANES};
+        task.timeCount = 1 + (uint32_t)round % KN_STRESS_TIMES;
+        for (int k = 0; k < KN_STRESS_TIMES; ++k)
+        {
+            task.times[k] = 0.001 * k;
+        }
+        float* numbers = block.s[0][0];
+        for (size_t i = 0; i < sizeof block / sizeof *numbers; ++i)
+        {
+            bool isZero = knRandom_Float(&random) < 0.1f * (float)(round % 11);
+            numbers[i] = isZero ? 0.0f : 1e6f * (2.0f * knRandom_Float(&random) - 1.0f);
+        }
+        for (int k = 0; round % 7 == 0 && k < KN_STRESS_TIMES; ++k)
+        {
+            memcpy(block.s[1][k], block.s[0][k], sizeof block.s[0][k]);
+        }
+        for (int way = 0; way < 2; ++way)
+        {
+            memset(out, 0xFF, sizeof out);
+            ways[way](&task, &block, 0);
+            for (int i = 0; i < KN_STRESS_LANES; ++i)
+            {
+                knNodeStress plain = LargestOf(&block, &task, i);
+                assert_memory_equal(&out[i], &plain, sizeof plain);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -507,6 +573,7 @@ int main(void)
         cmocka_unit_test(BadDefinitionsAreNamed),
         cmocka_unit_test(StatedBytesAreEnough),
         cmocka_unit_test(WideSumsAreThePlainSum),
+        cmocka_unit_test(WideTensionIsThePlainTension),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

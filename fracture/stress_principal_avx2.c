@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Zlib
+#include "fracture/stress_principal_lanes.h"
+
+void knStress_KeepLargestAvx2(const StressTask* task, const StressBlock* block, uint32_t firstNode)
+{
+    KeepLargest(task, block, firstNode);
+}
