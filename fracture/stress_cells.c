@@ -43,11 +43,29 @@ static double LongestEdge(const CellGrid* grid, const knDVec3 r[4], int ends[2])
     return longest;
 }
 
+#define LONGEST (3.0 * 3.0) // squared, in cells
+
+// True only where LongestEdge is below the limit: products for its quotients are off by a few bits.
+static bool IsSurelySmall(const CellGrid* grid, const knDVec3 r[4])
+{
+    double longest = 0.0;
+    for (int e = 0; e < 6; ++e)
+    {
+        knDVec3 v = knDSub(r[knTetEdgeCorners[e][1]], r[knTetEdgeCorners[e][0]]);
+        double x = v.x * grid->inverses[0];
+        double y = v.y * grid->inverses[1];
+        double z = v.z * grid->inverses[2];
+        double length2 = x * x + y * y + z * z;
+        longest = length2 > longest ? length2 : longest;
+    }
+    return longest < LONGEST * (1.0 - 1e-9);
+}
+
 // Large tetrahedra are halved until they are about as small as the cells.
 static void AddTet(CellGrid* grid, const knDVec3 r[4], int depth)
 {
     int ends[2] = {0, 1};
-    if (depth >= MAX_HALVINGS || LongestEdge(grid, r, ends) < 3.0 * 3.0)
+    if (depth >= MAX_HALVINGS || IsSurelySmall(grid, r) || LongestEdge(grid, r, ends) < LONGEST)
     {
         AddPart(grid, r);
         return;
@@ -92,6 +110,17 @@ static void AddRegion(Ritz* ritz, uint32_t tet, uint8_t mask)
     }
 }
 
+static void AddWhole(Ritz* ritz, const uint32_t v[4])
+{
+    const uint32_t* slots = ritz->task->def->set->slots;
+    knDVec3 r[4];
+    for (int i = 0; i < 4; ++i)
+    {
+        r[i] = ritz->places[slots[v[i]] - ritz->firstSlot];
+    }
+    AddTet(&ritz->grid, r, 0);
+}
+
 static void AddStar(Ritz* ritz, uint32_t node)
 {
     const knStressDef* def = ritz->task->def;
@@ -101,22 +130,34 @@ static void AddStar(Ritz* ritz, uint32_t node)
     {
         uint32_t tet = c->nodeTets[k];
         const uint32_t* v = mesh->tets[tet].v;
+        // once for each tetrahedron: from the first of its corners that is ours; all are where
+        // nothing is cut
+        if (def->set->store->tetCuts[tet] == KN_NONE)
+        {
+            if (v[0] == node)
+            {
+                AddWhole(ritz, v);
+            }
+            continue;
+        }
         uint8_t mask = knCutStore_Mask(def->set->store, mesh, tet, def->fragment);
         int first = mask & 1 ? 0 : mask & 2 ? 1 : mask & 4 ? 2 : 3;
-        // once for each tetrahedron: from the first of its corners that is ours
-        if (v[first] == node && mask == 0xF && def->set->store->tetCuts[tet] == KN_NONE)
-        {
-            knDVec3 r[4];
-            for (int i = 0; i < 4; ++i)
-            {
-                r[i] = knStress_ToFrame(&ritz->frame, knToDouble(mesh->nodes[v[i]]));
-            }
-            AddTet(&ritz->grid, r, 0);
-        }
-        else if (v[first] == node)
+        if (v[first] == node)
         {
             AddRegion(ritz, tet, mask);
         }
+    }
+}
+
+// Every node in the frame: tetrahedra ask for each of them two dozen times.
+static void PlaceNodes(Ritz* ritz)
+{
+    const StressTask* task = ritz->task;
+    ritz->firstSlot = task->def->set->fragments[task->def->fragment].firstNode;
+    for (uint32_t i = 0; i < task->nodeCount; ++i)
+    {
+        knDVec3 p = knToDouble(task->mesh->nodes[task->nodes[i]]);
+        ritz->places[i] = knStress_ToFrame(&ritz->frame, p);
     }
 }
 
@@ -125,6 +166,11 @@ void knStress_FillCells(Ritz* ritz)
     CellGrid* grid = &ritz->grid;
     size_t count = (size_t)(grid->counts[0] * grid->counts[1] * grid->counts[2]);
     memset(grid->cells, 0, count * sizeof *grid->cells);
+    PlaceNodes(ritz);
+    for (int a = 0; a < 3; ++a)
+    {
+        grid->inverses[a] = 1.0 / grid->sizes[a];
+    }
     for (uint32_t i = 0; i < ritz->task->nodeCount; ++i)
     {
         AddStar(ritz, ritz->task->nodes[i]);

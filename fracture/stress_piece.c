@@ -82,8 +82,7 @@ static void LoadLanes(const Ritz* ritz, uint32_t firstNode, Lanes* lanes)
     for (uint32_t i = 0; i < KN_STRESS_LANES; ++i)
     {
         uint32_t slot = firstNode + i < task->nodeCount ? firstNode + i : task->nodeCount - 1;
-        knDVec3 x =
-            knStress_ToFrame(&ritz->frame, knToDouble(task->mesh->nodes[task->nodes[slot]]));
+        knDVec3 x = ritz->places[slot];
         lanes->p[0][1][i] = (float)x.x;
         lanes->p[1][1][i] = (float)x.y;
         lanes->p[2][1][i] = (float)x.z;
@@ -158,6 +157,7 @@ static bool Allocate(Ritz* ritz)
     knArena* arena = ritz->task->arena;
     size_t n = ritz->n;
     ritz->moments = knArena_Allocate(arena, 1, sizeof *ritz->moments);
+    ritz->places = knArena_Allocate(arena, ritz->task->nodeCount, sizeof *ritz->places);
     const int* counts = ritz->grid.counts;
     ritz->grid.cells =
         knArena_Allocate(arena, (size_t)(counts[0] * counts[1] * counts[2]), sizeof(knMoments));
@@ -172,7 +172,7 @@ static bool Allocate(Ritz* ritz)
     ritz->steady = knArena_Allocate(arena, n, sizeof(double));
     ritz->steadyForce = knArena_Allocate(arena, n, sizeof(double));
     ritz->scratch = knArena_Allocate(arena, MOTION_VECTORS * n, sizeof(double));
-    return ritz->moments && ritz->grid.cells && ritz->stiffness && ritz->factor && ritz->mass &&
+    return ritz->moments && ritz->places && ritz->grid.cells && ritz->stiffness && ritz->factor && ritz->mass &&
            ritz->slopes && ritz->states && ritz->loads && ritz->steady && ritz->steadyForce &&
            ritz->scratch;
 }
@@ -182,8 +182,9 @@ size_t knStress_PieceBytes(const knStressDef* def)
     size_t n = MAX_UNKNOWNS;
     size_t matrices = 2 * n * n + 2 * MAX_MONOMIALS * MAX_MONOMIALS;
     size_t vectors = n * (MAX_STEPS + def->impactCount + 2 + MOTION_VECTORS);
-    return sizeof(Moments3) + MAX_CELLS * sizeof(knMoments) + 8 * (matrices + vectors) +
-           6 * sizeof(float[MAX_MONOMIALS][KN_STRESS_TIMES]) + 12 * (size_t)KN_CACHE_LINE;
+    size_t nodes = def->set->fragments[def->fragment].nodeCount * sizeof(knDVec3);
+    return nodes + sizeof(Moments3) + MAX_CELLS * sizeof(knMoments) + 8 * (matrices + vectors) +
+           6 * sizeof(float[MAX_MONOMIALS][KN_STRESS_TIMES]) + 13 * (size_t)KN_CACHE_LINE;
 }
 
 knResult knStress_SolvePiece(StressTask* task)

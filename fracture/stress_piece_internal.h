@@ -46,6 +46,7 @@ typedef struct CellGrid
 {
     int counts[3];
     double sizes[3];
+    double inverses[3]; // of the sizes, for bounds
     knMoments* cells;
     uint32_t partCount; // tetrahedra that were added
 } CellGrid;
@@ -55,6 +56,8 @@ typedef struct Ritz
     StressTask* task;
     PieceFrame frame;
     PolySpace space;
+    knDVec3* places; // of the nodes, in the frame
+    uint32_t firstSlot;
     Moments3* moments;
     CellGrid grid;
     uint32_t n;        // unknowns: three per monomial
