@@ -133,25 +133,39 @@ static float ChooseSpacing(const knFragmentSet* set, const knCrackDef* def, doub
     return (float)fmax(least, fmin(4.0 * def->length, 0.2 * cbrt(volume)));
 }
 
+static double RatioOf(const knCracks* c, uint32_t i, uint32_t node, double largest)
+{
+    float scale = (float)(1.0 / largest);
+    return knCrack_Ratio(c, node, (double)(scale * c->def.stress[i].tension));
+}
+
+static double FindWeakest(const knCracks* c, double largest)
+{
+    const uint32_t* nodes = knFragmentSet_Nodes(c->set, c->def.fragment);
+    uint32_t count = c->set->fragments[c->def.fragment].nodeCount;
+    double weakest = 0.0;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        weakest = fmax(weakest, RatioOf(c, i, nodes[i], largest));
+    }
+    return weakest;
+}
+
 // Stress over the largest tension: the list of cracks cannot depend on the blow's size.
-static double FillScores(knCracks* c, double largest)
+static void FillScores(knCracks* c, double largest)
 {
     const uint32_t* nodes = knFragmentSet_Nodes(c->set, c->def.fragment);
     uint32_t count = c->set->fragments[c->def.fragment].nodeCount;
     float scale = (float)(1.0 / largest);
-    double weakest = 0.0;
     for (uint32_t i = 0; i < count; ++i)
     {
+        double ratio = RatioOf(c, i, nodes[i], largest);
         c->stress[nodes[i]] = Scaled(&c->def.stress[i], scale);
-        double ratio = knCrack_Ratio(c, nodes[i], (double)(scale * c->def.stress[i].tension));
         c->scores[nodes[i]] = knCrack_Score(c, nodes[i], ratio, c->def.stress[i].direction);
         c->isFresh[nodes[i]] = 1;
         c->spacings[nodes[i]] = knCrack_Spacing(c, c->set->cutMesh->mesh->nodes[nodes[i]]);
-        weakest = fmax(weakest, ratio);
     }
     knCrack_FillHeap(c, nodes, count);
-    c->report.work += 3 * (uint64_t)count;
-    return weakest;
 }
 
 knResult knCracks_Begin(knCracks* c, knFragmentSet* set, const knCrackDef* def)
@@ -190,10 +204,15 @@ knResult knCracks_Begin(knCracks* c, knFragmentSet* set, const knCrackDef* def)
     if (largest > 0.0 && def->impulse > 0.0)
     {
         c->scale = largest * def->impulse / def->strength;
-        double weakest = FillScores(c, largest);
-        c->report.breakingShare = 1.0 / (weakest * c->scale);
+        c->report.breakingShare = 1.0 / (FindWeakest(c, largest) * c->scale);
         c->report.breaks = c->report.breakingShare <= 1.0;
         c->report.isDone = !c->report.breaks;
+        c->report.work += 3 * (uint64_t)count;
+        if (c->report.breaks)
+        {
+            // what holds needs no list
+            FillScores(c, largest);
+        }
     }
     // what they point to may be gone when the next crack is asked for
     c->def.stress = NULL;

@@ -172,9 +172,9 @@ static bool Allocate(Ritz* ritz)
     ritz->steady = knArena_Allocate(arena, n, sizeof(double));
     ritz->steadyForce = knArena_Allocate(arena, n, sizeof(double));
     ritz->scratch = knArena_Allocate(arena, MOTION_VECTORS * n, sizeof(double));
-    return ritz->moments && ritz->places && ritz->grid.cells && ritz->stiffness && ritz->factor && ritz->mass &&
-           ritz->slopes && ritz->states && ritz->loads && ritz->steady && ritz->steadyForce &&
-           ritz->scratch;
+    return ritz->moments && ritz->places && ritz->grid.cells && ritz->stiffness && ritz->factor &&
+           ritz->mass && ritz->slopes && ritz->states && ritz->loads && ritz->steady &&
+           ritz->steadyForce && ritz->scratch;
 }
 
 size_t knStress_PieceBytes(const knStressDef* def)

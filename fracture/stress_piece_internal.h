@@ -91,6 +91,10 @@ void knStress_Assemble(Ritz* ritz);
 void knStress_AddAnchors(Ritz* ritz);
 void knStress_Factor(double* matrix, uint32_t n);
 void knStress_Backsolve(const double* matrix, uint32_t n, double* x);
+
+// The same with wider instructions: stress_ritz_avx2.c
+void knStress_FactorAvx2(double* matrix, uint32_t n);
+void knStress_BacksolveAvx2(const double* matrix, uint32_t n, double* x);
 void knStress_Monomials(const PolySpace* space, knDVec3 p, double* values);
 
 // Loads: stress_load.c

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Zlib
-#include "fracture/stress_principal_lanes.h"
+#include "fracture/stress_principal_internal.h"
 
 typedef simde__m128 F4;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Zlib
-#include "fracture/stress_principal_lanes.h"
+#include "fracture/stress_principal_internal.h"
 
 void knStress_KeepLargestAvx2(const StressTask* task, const StressBlock* block, uint32_t firstNode)
 {
