@@ -182,6 +182,108 @@ static void WaitingBlowsAreSaved(void** state)
     knDestroyWorld(live);
 }
 
+// What is breaking, over more than this step.
+static knBodyId BreakingBody(const knWorld* world)
+{
+    uint32_t count;
+    const knNotice* notices = knWorld_Notices(world, &count);
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        if (notices[i].kind == kn_noticeBudget)
+        {
+            return notices[i].body;
+        }
+    }
+    return (knBodyId){0};
+}
+
+// Splits all pieces in the middle that are not breaking themselves; returns how many.
+static int SplitPieces(knWorld* world)
+{
+    int count = 0, bodyCount = 0;
+    knBodyId bodies[64];
+    for (knBodyId id = knWorld_NextBody(world, (knBodyId){0}); !knId_IsNull(id) && bodyCount < 64;
+         id = knWorld_NextBody(world, id))
+    {
+        bodies[bodyCount++] = id;
+    }
+    for (int i = 0; i < bodyCount; ++i)
+    {
+        knBodyPiece piece;
+        if (knWorld_BodyPiece(world, bodies[i], &piece) != kn_success)
+        {
+            continue;
+        }
+        knSplitDef split = knDefaultSplitDef();
+        split.normal = knMakeVec3(1.0f, 0.0f, 0.0f);
+        split.offset = piece.mesh->center.x;
+        knWorldSplit parts;
+        knResult result = knWorld_SplitBody(world, bodies[i], &split, &parts);
+        // it breaks itself, or the one before has made it break
+        assert_true(result == kn_success || result == kn_errorArgument || result == kn_errorHandle);
+        count += result == kn_success && parts.outcome == kn_splitDone;
+    }
+    return count;
+}
+
+static void AssertLoadedGoesOnTheSame(knWorld* live)
+{
+    void* bytes;
+    size_t size;
+    assert_int_equal(knWorld_Save(live, &bytes, &size), kn_success);
+    knLoadDef def = knDefaultLoadDef();
+    def.find = FindModel;
+    knWorld* loaded = NULL;
+    assert_int_equal(knLoadWorld(&loaded, bytes, size, &def, NULL), kn_success);
+    for (int i = 0; i < 5; ++i)
+    {
+        assert_true(knWorld_Hash(live) == knWorld_Hash(loaded));
+        Steps(live, 1, DT);
+        Steps(loaded, 1, DT);
+    }
+    knWorld_FreeBytes(live, bytes, size);
+    knDestroyWorld(loaded);
+}
+
+// While the pieces of a body are made ready it can be taken away, others of the same object can be
+// split, all of it can go; and what is told of it for a file is what happened.
+static void WhatIsMadeReadyCanBeInterrupted(void** state)
+{
+    (void)state;
+    int splits = 0, interrupted = 0;
+    for (int k = 0; k < (KN_TEST_SLOW ? 6 : 30); ++k)
+    {
+        knWorld* world = MakeTower(3, (Budget){.work = 1});
+        // halves of one object, of which one may be broken while the other is split
+        assert_true(k % 3 != 0 || SplitPieces(world) == 3);
+        int left = 1 + k / 3;
+        knBodyId breaking = {0};
+        for (int i = 0; i < STEPS && left > 0; ++i)
+        {
+            Steps(world, 1, DT);
+            breaking = BreakingBody(world);
+            left -= !knId_IsNull(breaking);
+        }
+        knBodyPiece piece;
+        bool isWhole = knWorld_BodyPiece(world, breaking, &piece) == kn_success;
+        interrupted += isWhole && k % 3 != 0;
+        splits += k % 3 == 0 ? SplitPieces(world) : 0;
+        if (isWhole && k % 3 == 1)
+        {
+            assert_int_equal(knWorld_DestroyBody(world, breaking), kn_success);
+        }
+        if (isWhole && k % 3 == 2)
+        {
+            assert_int_equal(knWorld_DestroyFamily(world, piece.family), kn_success);
+        }
+        Steps(world, k % 5, DT);
+        AssertLoadedGoesOnTheSame(world);
+        knDestroyWorld(world);
+    }
+    print_message("%d interrupted, %d split meanwhile\n", interrupted, splits);
+    assert_true(interrupted >= 3 && (KN_TEST_SLOW || splits > 0));
+}
+
 // A floor has paid nothing and goes on holding the pieces of what fell on it.
 static void FloorsHoldWhatIsHalfBroken(void** state)
 {
@@ -226,6 +328,7 @@ int main(void)
         cmocka_unit_test(BudgetsOfWorkRepeatThemselves),
         cmocka_unit_test(BudgetsInSecondsRepeatThemselves),
         cmocka_unit_test(WaitingBlowsAreSaved),
+        cmocka_unit_test(WhatIsMadeReadyCanBeInterrupted),
         cmocka_unit_test(FloorsHoldWhatIsHalfBroken),
     };
     return cmocka_run_group_tests(tests, Open, Close);
