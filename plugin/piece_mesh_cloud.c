@@ -43,6 +43,18 @@ static void AddPoint(knPieceMesh* m, uint32_t* count, knVec3 p)
     *count += 1;
 }
 
+// As much of a table as so many points want: the smaller, the sooner it is emptied and the nearer
+// it stays.
+static uint32_t FittingMask(uint32_t count, uint32_t mask)
+{
+    uint32_t size = 16;
+    while (size < 2 * count)
+    {
+        size *= 2;
+    }
+    return size - 1 < mask ? size - 1 : mask;
+}
+
 // Vertices of one point differ in normal and texture alone. True the first time.
 static bool IsNew(uint32_t* table, uint32_t mask, uint32_t point)
 {
@@ -65,6 +77,7 @@ knResult knPieceMesh_Group(knPieceMesh* m, uint32_t* table, uint32_t mask)
     {
         return kn_errorMemory;
     }
+    mask = FittingMask(m->vertexCount, mask);
     memset(table, 0xFF, ((size_t)mask + 1) * sizeof *table);
     uint32_t count = 0;
     // in the order of the tree, so that neighbours share a group
@@ -138,7 +151,13 @@ static uint32_t EachCorner(knPieceMesh* m, uint32_t first, uint32_t* table, uint
 
 knResult knPieceMesh_GroupCorners(knPieceMesh* m, uint32_t first, uint32_t* table, uint32_t mask)
 {
-    uint32_t count = EachCorner(m, first, table, mask, false);
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < m->vertexCount; ++i)
+    {
+        most += m->vertices[i].point >= first;
+    }
+    mask = FittingMask(most, mask);
+    uint32_t count = most > 0 ? EachCorner(m, first, table, mask, false) : 0;
     if (count == 0)
     {
         return kn_success;
