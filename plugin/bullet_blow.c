@@ -80,7 +80,9 @@ static bool IsWorthTrying(const knWorld* w, const knBlow* blow, float dt)
     const knFragmentSet* set =
         knFamily_Fragments(knWorld_GetFamily(w, body->piece->family)->family);
     double mass = set->fragments[body->piece->fragment].mass.mass;
-    double weight = (double)knLength(knPort_Gravity(w->port)) * mass;
+    // without gravity any push would be many times its weight: there the earth's counts
+    double gravity = (double)knLength(knPort_Gravity(w->port));
+    double weight = (gravity > 0.0 ? gravity : 9.81) * mass;
     double steady = (double)w->breaks.limits.steadyLoad * weight * (double)dt;
     return blow->isImpact || blow->impulse > steady;
 }

@@ -345,7 +345,8 @@ static void AddRefund(knWorld* w, const knBreakEvent* event)
                sizeof(knRefundShare)) == kn_success)
     {
         b->refunds[b->refundCount++] =
-            (knRefundShare){knWorld_Untagged(w, event->blow.body).index, event->share};
+            (knRefundShare){knWorld_Untagged(w, event->blow.body).index, event->share,
+                            event->blow.isImpact ? event->allEnergy : 0.0};
     }
 }
 
@@ -356,6 +357,16 @@ static void Endure(knWorld* w, const knBreakEvent* event)
     knBody* body = knWorld_GetBody(w, event->blow.body);
     double breaking = event->breakingShare * event->blow.impulse;
     body->enduredImpulse = fmax(body->enduredImpulse, 0.1 * breaking);
+}
+
+// It has paid for the break: until there are pieces it passes, as it passes these later on.
+static void PassStrikers(const knWorld* w, const knBreakEvent* event)
+{
+    const knBody* body = knWorld_GetBody(w, event->blow.body);
+    for (uint32_t i = 0; i < event->blow.strikerCount; ++i)
+    {
+        knPort_Separate(w->port, body->port, event->blow.strikers[i].object);
+    }
 }
 
 // Decides at once; cuts as far as the budget goes. A blow of an earlier step has long been paid in
@@ -395,6 +406,10 @@ static knResult TryBlow(knWorld* w, const knBlow* blow, bool isFresh)
     {
         event->share = ShareOf(event);
         AddRefund(w, event);
+        if (event->isCutting)
+        {
+            PassStrikers(w, event);
+        }
     }
     if (result != kn_success)
     {

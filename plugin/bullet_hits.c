@@ -332,6 +332,15 @@ static void MeasureEnergies(knWorld* w, int which)
     knPort_EachMover(w->port, AddMover, &sum);
 }
 
+// What the cracks take is no longer there to be given back.
+static void ChargeCracks(knWorldBreaks* b)
+{
+    for (uint32_t i = 0; i < b->refundCount; ++i)
+    {
+        b->energies[FindIsland(b->islands, b->refunds[i].slot)].allowed -= b->refunds[i].energy;
+    }
+}
+
 // What to take again of all that was given back. Where a hit was seen ahead, the
 // engine has stopped a body short of its way: it has not fallen as far as its speed says, and all
 // of that speed would be energy from nothing. In what is given back the energy is a parabola.
@@ -378,6 +387,7 @@ knResult knWorld_Refund(knWorld* w)
     }
     JoinIslands(w);
     MeasureEnergies(w, 0);
+    ChargeCracks(b);
     GiveBack(w, 0.5, false);
     MeasureEnergies(w, 1);
     GiveBack(w, 0.5, false);

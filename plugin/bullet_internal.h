@@ -163,6 +163,7 @@ typedef struct knRefundShare
 {
     uint32_t slot;
     double share;
+    double energy; // J, that its cracks take of the hit
 } knRefundShare;
 
 // Two bodies that touch; ordered by the engine's numbers.

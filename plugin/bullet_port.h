@@ -108,6 +108,9 @@ extern "C"
     // No contacts between a body that has none yet and an object, which is never followed.
     void knPortBody_Ignore(knPortBody* body, const void* object, bool isIgnored);
 
+    // The same where there are contacts: they go.
+    void knPort_Separate(knPort* port, knPortBody* body, const void* object);
+
     // Whether an object is in the engine; it is not followed.
     bool knPort_Holds(const knPort* port, const void* object);
 

@@ -578,6 +578,21 @@ void knPortBody_Ignore(knPortBody* body, const void* object, bool isIgnored)
     body->body->setIgnoreCollisionCheck(static_cast<const btCollisionObject*>(object), isIgnored);
 }
 
+void knPort_Separate(knPort* port, knPortBody* body, const void* object)
+{
+    btCollisionObject* other =
+        const_cast<btCollisionObject*>(static_cast<const btCollisionObject*>(object));
+    body->body->setIgnoreCollisionCheck(other, true);
+    // the engine would go on solving what it knows of them
+    btOverlappingPairCache* cache = port->world->getBroadphase()->getOverlappingPairCache();
+    btBroadphasePair* pair =
+        cache->findPair(body->body->getBroadphaseHandle(), other->getBroadphaseHandle());
+    if (pair)
+    {
+        cache->cleanOverlappingPair(*pair, port->dispatcher);
+    }
+}
+
 bool knPort_Holds(const knPort* port, const void* object)
 {
     const btCollisionObjectArray& objects = port->world->getCollisionObjectArray();

@@ -181,9 +181,14 @@ static void SplittingAloneKeepsMotion(void** state)
     knDestroyWorld(world);
 }
 
-static float ExitSpeed(double strength)
+static float ExitSpeed(double strength, uint64_t workPerStep)
 {
     Shot shot = MakeShot(8.0f);
+    knBreakLimits limits = knDefaultBreakLimits();
+    limits.minVolumeShare = 0.0;
+    limits.eventPieces = 16;
+    limits.workPerStep = workPerStep;
+    assert_int_equal(knWorld_SetBreakLimits(shot.world, &limits), kn_success);
     knMaterial material = *knFindMaterialPreset("ceramic");
     material.tensileStrength *= strength;
     material.fractureEnergy *= strength;
@@ -199,15 +204,30 @@ static void TheBallFliesOnSlowerThroughStrongerPlates(void** state)
 {
     (void)state;
     const double strengths[] = {0.125, 0.25, 0.5, 1.0, 1.5, 2.0, 1000.0};
-    float last = 8.0f, unbroken = ExitSpeed(1000.0);
+    float last = 8.0f, unbroken = ExitSpeed(1000.0, 0);
     for (size_t i = 0; i < COUNT_OF(strengths); i += KN_TEST_SLOW ? 3 : 1)
     {
-        float speed = ExitSpeed(strengths[i]);
+        float speed = ExitSpeed(strengths[i], 0);
         print_message("strength x%g: the ball leaves at %.2f m/s\n", strengths[i], (double)speed);
         assert_true(speed < last - 0.01f || speed == unbroken);
         last = speed;
     }
     assert_true(last == unbroken && last < 7.0f);
+}
+
+// However long a budget takes over the pieces: the ball has paid for the break once, and meets the
+// plate no more; shards in its way that would take a little more of its speed come later.
+static void TheBallFliesOnWhileABudgetCuts(void** state)
+{
+    (void)state;
+    const double strengths[] = {0.25, 1.0};
+    for (size_t i = 0; i < COUNT_OF(strengths); i += KN_TEST_SLOW ? 2 : 1)
+    {
+        float atOnce = ExitSpeed(strengths[i], 0), sliced = ExitSpeed(strengths[i], 2000);
+        print_message("strength x%g: the ball leaves at %.2f m/s, with a budget at %.2f\n",
+                      strengths[i], (double)atOnce, (double)sliced);
+        assert_true(sliced > 0.97f * atOnce && sliced < 0.99f * 8.0f);
+    }
 }
 
 static void RestingWeightBreaksNothing(void** state)
@@ -275,6 +295,7 @@ int main(void)
         cmocka_unit_test(LandingsThatBreakGainNothing),
         cmocka_unit_test(SplittingAloneKeepsMotion),
         cmocka_unit_test(TheBallFliesOnSlowerThroughStrongerPlates),
+        cmocka_unit_test(TheBallFliesOnWhileABudgetCuts),
         cmocka_unit_test(RestingWeightBreaksNothing),
         cmocka_unit_test(LimitsAreChecked),
     };
