@@ -413,14 +413,13 @@ bool knQueryInside(knFieldQuery* query, const knFragmentRecord* record, knVec3 p
 // Below `least` the depth need not be exact: it is then not more than that, and that is all.
 void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
                         const knGridSample* sample, float least, knFieldContact* contact);
-// The grid rounds edges off: there its slope is no longer one, and near the surface it may not even
-// know the side. How deep the point can be all the same; 0 where the grid is good enough.
+// The grid rounds edges off: there its slope is not one, and near the surface it may not even know
+// the side. How deep the point can be all the same; 0 where the grid is good enough.
 static inline float knVagueDepth(const knGridSample* sample)
 {
-    const float FLAT2 = 0.98f; // of the slope, squared
-    float most = sample->error - sample->distance;
-    bool isVague = sample->distance > -sample->error && knLengthSquared(sample->gradient) < FLAT2;
-    return isVague && most > 0.0f ? most : 0.0f;
+    float slope2 = knLengthSquared(sample->gradient), most = sample->error - sample->distance;
+    bool isFlat = slope2 > 0.98f && slope2 < 1.005f;
+    return !isFlat && sample->distance > -sample->error && most > 0.0f ? most : 0.0f;
 }
 
 // Beyond the box of the fragment.

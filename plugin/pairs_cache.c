@@ -8,6 +8,8 @@
 // that are known go with their bodies: a point of one and a plane of the other. A pile at rest asks
 // nothing.
 
+#define LONG    16    // steps that an answer is used before it is asked again
+#define STILL   0.1f  // of its slack: unless less than this was used up
 #define GRACE   2     // queries
 #define ALIKE   0.9f  // cosine; ways that hold the same motion
 #define HOLD    1.0f  // epsilons, that two ways out may differ by
@@ -162,8 +164,12 @@ bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
     {
         return false;
     }
-    *left = cache->slack - Moved(job->input, cache->pose, PoseOf(job->input));
-    if (!(*left > 0.0f))
+    float moved = Moved(job->input, cache->pose, PoseOf(job->input));
+    *left = cache->slack - moved;
+    cache->age += 1;
+    // what creeps to rest must not stay as deep as it may be on the way
+    bool isStale = cache->age > LONG && cache->count > 0 && moved > STILL * cache->slack;
+    if (!(*left > 0.0f) || isStale)
     {
         return false;
     }
@@ -288,6 +294,7 @@ static void Begin(const knPairJob* job, float slack, float margin, float epsilon
 {
     knPairCache* cache = job->cache;
     cache->slack = slack;
+    cache->age = 0;
     cache->margin = margin;
     cache->epsilon = epsilon;
     cache->count = 0;

@@ -26,6 +26,7 @@ typedef struct knPairCache
     uint32_t slabCount;
     knVec3 slabAxes[KN_MAX_SLABS]; // in the frame of side 1, of the walk that made the front
     uint32_t count;                // of contacts kept
+    uint32_t age;                  // steps that it has been used
     knVec3 axis;                   // that parted the two last, in the world; zero for none
     knVec3 way;    // that side 0 takes out of side 1 while they are deep; zero for none
     bool isWedged; // and all contacts take it
