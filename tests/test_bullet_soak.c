@@ -135,7 +135,8 @@ static void Soaking(void** state)
         seconds[quarter] += (double)(clock() - start) / (double)CLOCKS_PER_SEC;
         steps[quarter] += 1;
         most = s.tracker.bytes > most ? s.tracker.bytes : most;
-        // a short run fills its ring of objects in the first quarter: it counts from the second ring
+        // a short run fills its ring of objects in the first quarter: it counts from the second
+        // ring
         bool isEarly = s.breaks < breaks / 4 || s.steps < 2 * 12 * COUNT_OF(s.families);
         early = isEarly ? most : early;
         if (s.steps % 50 == 0)

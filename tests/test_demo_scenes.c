@@ -100,21 +100,18 @@ static void ScenesAreTheSameOnTwoThreads(void** state)
     knDestroyTaskPool(pool);
 }
 
-// At the end of its script everything rests, no deeper than epsilon. Where that promise is not kept
-// yet the row says how far it is from it: docs/tuning.md has the figures and the reasons.
+// At the end of its script everything rests, no deeper than epsilon, and nothing has more energy
+// than was there. An answer of a pair may be out by a tenth of its slack, two epsilons, before it
+// is asked again: that is allowed where a heap needs it.
 static void ScenesEndAtRest(void** state)
 {
     (void)state;
     static const struct
     {
         const char* name;
-        float speed; // of KN_REST_SPEED
         float depth; // of epsilon
-    } rows[] = {{"bunnies", 1.0f, 1.0f},
-                {"piggy", 5.0f, 10.0f},
-                {"wall", 2.0f, 20.0f},
-                {"plates", 10.0f, 100.0f},
-                {"bricks", 50.0f, 200.0f}};
+    } rows[] = {{"bunnies", 1.0f}, {"piggy", 1.0f},  {"wall", 1.0f},
+                {"plates", 1.0f},  {"bricks", 1.0f}, {"drop-bunnies", 1.2f}};
     for (size_t i = 0; i < COUNT_OF(rows) && !IS_SLOW; ++i)
     {
         knStage* stage = Open(rows[i].name, NULL);
@@ -129,7 +126,7 @@ static void ScenesEndAtRest(void** state)
         float depth = judge.deepestShare / stage->config.contacts.epsilon;
         print_message("%s ends at %.4f m/s, %.2f epsilon deep, %.3g J too much\n", rows[i].name,
                       (double)judge.fastest, (double)depth, judge.worstExcess);
-        assert_true(judge.fastest <= rows[i].speed * KN_REST_SPEED);
+        assert_true(judge.fastest <= KN_REST_SPEED);
         assert_true(depth <= rows[i].depth);
         double available = judge.available + stage->addedEnergy;
         assert_true(judge.worstExcess <= 0.001 * available);
