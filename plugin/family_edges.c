@@ -69,10 +69,15 @@ knResult knFamily_ReserveEdges(knFamily* f, const knFractureDelta* delta, uint32
     {
         // nothing is in it yet: no need to copy; by half more, for the splits that may follow
         wanted += wanted / 2;
+        knPieceEdge* room = knAllocate(&f->allocator, wanted, sizeof(knPieceEdge));
+        if (!room)
+        {
+            // earlier splits of the event still count on what there is
+            return kn_errorMemory;
+        }
         ReleasePool(f, &f->spareEdges, &f->spareCapacity);
-        f->spareEdges = knAllocate(&f->allocator, wanted, sizeof(knPieceEdge));
-        f->spareCapacity = f->spareEdges ? wanted : 0;
-        result = f->spareEdges ? kn_success : kn_errorMemory;
+        f->spareEdges = room;
+        f->spareCapacity = wanted;
     }
     f->pendingEdges += result == kn_success ? added : 0;
     return result;

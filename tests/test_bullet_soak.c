@@ -163,7 +163,7 @@ static void Soaking(void** state)
 // ---- refused memory
 
 // Steps through a break with one allocation refused; true when the refusal came too late.
-static bool BreakWithout(size_t n, double* pieces)
+static bool BreakWithout(size_t n, uint64_t workPerStep, double* pieces)
 {
     knMemoryTracker tracker = {0};
     knAllocator allocator = knTrackingAllocator(&tracker, NULL);
@@ -173,6 +173,7 @@ static bool BreakWithout(size_t n, double* pieces)
     knBreakLimits limits = knDefaultBreakLimits();
     limits.eventPieces = 6;
     limits.minVolumeShare = 0.02;
+    limits.workPerStep = workPerStep;
     assert_int_equal(knWorld_SetBreakLimits(world, &limits), kn_success);
     (void)AddFloor(world, 0.5f);
     knBodyDef body = knDefaultBodyDef();
@@ -214,17 +215,16 @@ static bool BreakWithout(size_t n, double* pieces)
     return isOver;
 }
 
-static void EveryRefusalInABreakIsSurvived(void** state)
+// Every one of them where that takes seconds.
+static void RefuseEach(uint64_t workPerStep)
 {
-    (void)state;
     double deferred = 0.0;
     int runs = 0;
-    // by hand every one of them
-    bool isAll = getenv("KN_SOAK_BREAKS") != NULL;
-    for (size_t n = 1; n < 2000; n += isAll || (n < 20 && !KN_TEST_SLOW) ? 1 : 1 + n / 4)
+    bool isAll = !KN_TEST_SLOW || getenv("KN_SOAK_BREAKS") != NULL;
+    for (size_t n = 1; n < 2000; n += isAll ? 1 : 1 + n / 4)
     {
         runs += 1;
-        if (BreakWithout(n, &deferred))
+        if (BreakWithout(n, workPerStep, &deferred))
         {
             break;
         }
@@ -232,6 +232,18 @@ static void EveryRefusalInABreakIsSurvived(void** state)
     print_message("%d runs with one refusal each, %.0f times something was put off\n", runs,
                   deferred);
     assert_true(deferred >= 3.0);
+}
+
+static void EveryRefusalInABreakIsSurvived(void** state)
+{
+    (void)state;
+    RefuseEach(0);
+}
+
+static void EveryRefusalWithABudgetIsSurvived(void** state)
+{
+    (void)state;
+    RefuseEach(2000);
 }
 
 static int Open(void** state)
@@ -253,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(Soaking),
         cmocka_unit_test(EveryRefusalInABreakIsSurvived),
+        cmocka_unit_test(EveryRefusalWithABudgetIsSurvived),
     };
     return cmocka_run_group_tests(tests, Open, Close);
 }
