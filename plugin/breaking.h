@@ -101,9 +101,10 @@ KN_API knResult knBreaker_Continue(knBreaker* breaker, const knBreakBudget* budg
                                    knBreakResult* result);
 
 // Between steps: what was kept back happens. A game makes ready what it needs of the pieces first,
-// over as many steps as it likes, while the object goes on whole. Times are of the event so far.
+// over as many steps as it likes, while the object goes on whole. Times are of the event so far,
+// units of this call.
 KN_API knResult knBreaker_Commit(knBreaker* breaker, const knBreakBudget* budget,
-                                 knBreakTimes* times);
+                                 knBreakTimes* times, uint64_t* work);
 
 // Ends the event; what is kept back never happens.
 KN_API void knBreaker_Cancel(knBreaker* breaker);

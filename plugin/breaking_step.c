@@ -358,15 +358,17 @@ knResult knBreaker_Continue(knBreaker* b, const knBreakBudget* budget, knBreakRe
                                 : status;
 }
 
-knResult knBreaker_Commit(knBreaker* b, const knBreakBudget* budget, knBreakTimes* times)
+knResult knBreaker_Commit(knBreaker* b, const knBreakBudget* budget, knBreakTimes* times,
+                          uint64_t* work)
 {
-    if (!b || !b->family || !times)
+    if (!b || !b->family || !times || !work)
     {
         return knFail(kn_errorArgument, "knBreaker_Commit: null, or no event has begun");
     }
     Step step = {.breaker = b, .budget = budget, .start = knBreaker_Now(budget)};
     knResult result = Update(&step);
     *times = b->times;
+    *work = step.work;
     return result;
 }
 

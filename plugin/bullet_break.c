@@ -308,9 +308,15 @@ knResult knWorld_BringForth(knWorld* w, knFamilyId family)
 {
     knWorldBreaks* b = &w->breaks;
     knBreakEvent* event = FindCutting(b);
-    if (!event || !event->isKept || !knId_Equals(event->family, family))
+    if (!event || !knId_Equals(event->family, family))
     {
         return kn_success;
+    }
+    const knFamily* object = knWorld_GetFamily(w, family)->family;
+    if (!event->isKept && knFamily_Coming(object) != knFamily_Fragments(object))
+    {
+        return knFail(kn_errorMemory, "the object is breaking and found no memory: try again after "
+                                      "the next step");
     }
     knBreakLimits limits = b->limits;
     b->limits.workPerStep = 0;
@@ -521,7 +527,11 @@ static void GoOn(knWorld* w)
         knWorld_Notice(w, result == kn_errorMemory ? kn_noticeDeferred : kn_noticeError, result,
                        event->blow.body);
         // only memory can come back
-        event->isCutting = result == kn_errorMemory;
+        if (result != kn_errorMemory)
+        {
+            knBreaker_Cancel(b->breaker);
+            event->isCutting = event->isKept = false;
+        }
     }
 }
 

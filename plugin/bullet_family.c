@@ -238,7 +238,8 @@ knResult knWorld_SplitBody(knWorld* w, knBodyId id, const knSplitDef* def, knWor
                       "knWorld_SplitBody: the body is breaking now; try again after the next step");
     }
     // the object may be about to lose a piece elsewhere
-    knResult free = knWorld_BringForth(w, body->piece->family);
+    knResult free = knValidateSplitDef(def);
+    free = free == kn_success ? knWorld_BringForth(w, body->piece->family) : free;
     if (free != kn_success)
     {
         return free;
@@ -270,10 +271,11 @@ knResult knWorld_SplitBody(knWorld* w, knBodyId id, const knSplitDef* def, knWor
         return done;
     }
     *out = (knWorldSplit){.outcome = result.outcome, .crackArea = result.crackArea};
+    // also when it came to nothing: something else may have come forth
+    knWorld_RecordSplit(w, id, def, parent);
     if (result.outcome == kn_splitDone)
     {
         knWorldFamily_TellSplit(owner, parent, def);
-        knWorld_RecordSplit(w, id, def, parent);
         TakeSplit(w, event, &result, out);
     }
     return kn_success;

@@ -64,7 +64,7 @@ void knWorld_EndEvent(knWorld* w, uint32_t index)
 {
     knWorldBreaks* b = &w->breaks;
     knBreakEvent* event = &b->live[index];
-    if (event->isKept)
+    if (event->isCutting || event->isKept)
     {
         knBreaker_Cancel(b->breaker);
     }
@@ -132,6 +132,16 @@ static void SortPieces(knBreakEvent* event, const knFragmentSet* set)
     }
 }
 
+static uint32_t CountNew(const knBreakEvent* event, uint32_t parent)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < event->pieceCount; ++i)
+    {
+        count += event->pieces[i].isNew && (parent == KN_NONE || event->pieces[i].parent == parent);
+    }
+    return count;
+}
+
 knResult knBreakEvent_FindPieces(knWorld* w, knBreakEvent* event)
 {
     const knFragmentSet* set = knFamily_Fragments(knWorld_GetFamily(w, event->family)->family);
@@ -163,7 +173,8 @@ knResult knBreakEvent_FindPieces(knWorld* w, knBreakEvent* event)
     }
     event->pieceCount = kept;
     SortPieces(event, set);
-    event->hasNews = event->parentCount > 0;
+    // without a body they came from, as the game has taken it away, new pieces are debris
+    event->hasNews = event->parentCount > 0 || CountNew(event, KN_NONE) > 0;
     event->isStale = false;
     return kn_success;
 }
@@ -332,16 +343,6 @@ static void TellDebris(knWorld* w, const knBreakEvent* event, const knEventPiece
     knWorld_AddDebrisEvent(w, &debris);
     fracture->debrisMass += mass->mass;
     fracture->debrisCount += 1;
-}
-
-static uint32_t CountNew(const knBreakEvent* event, uint32_t parent)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < event->pieceCount; ++i)
-    {
-        count += event->pieces[i].isNew && (parent == KN_NONE || event->pieces[i].parent == parent);
-    }
-    return count;
 }
 
 // Energy and area of a slice are shared out by the number of cracks that each body got.

@@ -110,11 +110,13 @@ static knResult BringForth(knWorld* w, knBreakEvent* event)
     knWorldBreaks* b = &w->breaks;
     knBreakBudget budget = {.clock = knWorld_Clock};
     knBreakTimes times;
-    knResult result = knBreaker_Commit(b->breaker, &budget, &times);
+    uint64_t work = 0;
+    knResult result = knBreaker_Commit(b->breaker, &budget, &times, &work);
     if (result != kn_success)
     {
         return result;
     }
+    b->budget.cutting += work;
     b->updateSeconds += times.update - event->updateSeconds;
     event->updateSeconds = times.update;
     knBreakEvent_TakeKept(w, event);

@@ -237,6 +237,9 @@ knResult knWorld_Rebuild(knWorld* w)
     knPool_SortFree(&w->bodies);
     knPool_SortFree(&w->families);
     knPool_SortFree(&w->joints);
+    // what it once grew to decides when pieces are ready, and a loaded world begins small
+    knDestroyPieceMeshWork(w->breaks.meshWork);
+    w->breaks.meshWork = NULL;
     // the engine's numbers are new: what touches is looked at afresh, and no begin is told
     w->breaks.touchingCount[0] = w->breaks.touchingCount[1] = 0;
     w->breaks.isQuiet = true;

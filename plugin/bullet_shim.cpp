@@ -583,7 +583,11 @@ void knPort_Separate(knPort* port, knPortBody* body, const void* object)
     btCollisionObject* other =
         const_cast<btCollisionObject*>(static_cast<const btCollisionObject*>(object));
     body->body->setIgnoreCollisionCheck(other, true);
-    // the engine would go on solving what it knows of them
+    if (!body->body->getBroadphaseHandle() || !other->getBroadphaseHandle())
+    {
+        return; // one is out of the engine
+    }
+    // it would go on solving what it knows of them
     btOverlappingPairCache* cache = port->world->getBroadphase()->getOverlappingPairCache();
     btBroadphasePair* pair =
         cache->findPair(body->body->getBroadphaseHandle(), other->getBroadphaseHandle());

@@ -445,7 +445,7 @@ knResult knPieceMeshWork_Step(knPieceMeshWork* work, uint64_t units, knPieceMesh
     *spent = some;
     if (result != kn_success)
     {
-        return BeginAgain(work);
+        return result == kn_errorMemory ? BeginAgain(work) : result;
     }
     if (work->build.stage == stageDone)
     {

@@ -129,8 +129,9 @@ typedef struct knWorldSplit
     double crackArea;  // m^2, one side of the new cracks
 } knWorldSplit;
 
-// Between steps. Ends the body and makes bodies of its parts, which move on as it did; debris gets
-// none. Lengths in `def` are in the asset's frame.
+// Between steps. What a budget keeps back of a break elsewhere in the object comes forth first,
+// told by fracture events until the next step. Ends the body and makes bodies of its parts, which
+// move on as it did; debris gets none. Lengths in `def` are in the asset's frame.
 KN_API knResult knWorld_SplitBody(knWorld* world, knBodyId body, const knSplitDef* def,
                                   knWorldSplit* split);
 

@@ -332,6 +332,7 @@ static void WhatIsKeptBackComesForthTheSame(void** state)
         assert_int_equal(knFamily_Fragments(family)->fragmentCount, fragments);
         assert_memory_equal(knFamily_Cuts(family)->labels, labels, nodeCount * sizeof *labels);
         knBreakTimes times;
+        uint64_t units;
         knPieceMesh before, after;
         if (!result.isKeptBack)
         {
@@ -339,7 +340,7 @@ static void WhatIsKeptBackComesForthTheSame(void** state)
         }
         MakeInSlices(work, family, &before);
         assert_int_equal(knBreaker_Begin(breaker, family, &def, &budget), kn_errorArgument);
-        assert_int_equal(knBreaker_Commit(breaker, &budget, &times), kn_success);
+        assert_int_equal(knBreaker_Commit(breaker, &budget, &times, &units), kn_success);
         fragments = knFamily_Fragments(family)->fragmentCount;
         assert_int_equal(knCreatePieceMesh(&after, family, fragments - 1, NULL, NULL, NULL),
                          kn_success);

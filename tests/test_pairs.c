@@ -417,14 +417,17 @@ static void CloseBoxes(Boxes* b)
     }
 }
 
-// The lowest corner of the small box by the upper rim of the large one: so far under the top, and
-// so far away from the side, inwards.
+// A corner of the small box, which points at the upper rim of the large one from outside and above:
+// so far under the top, and so far away from the side, inwards. Neither way out is along the small
+// box's own faces.
 static void PutOnRim(Boxes* b, float in, float aside)
 {
+    const float middle = 0.02f * sqrtf(1.5f);
     knTransform* t = &b->input.sides[0].motion.start;
-    t->rotation = knMulQuat(knMakeQuat(knMakeVec3(1.0f, 0.0f, 0.0f), 0.6154797f),
+    knQuat down = knMulQuat(knMakeQuat(knMakeVec3(1.0f, 0.0f, 0.0f), 0.6154797f),
                             knMakeQuat(knMakeVec3(0.0f, 0.0f, 1.0f), 0.7853982f));
-    t->position = knMakeVec3(0.1f - aside, 0.1f + 0.02f * sqrtf(3.0f) - in, 0.0f);
+    t->rotation = knMulQuat(knMakeQuat(knMakeVec3(0.0f, 0.0f, 1.0f), -0.7853982f), down);
+    t->position = knMakeVec3(0.1f - aside + middle, 0.1f - in + middle, 0.0f);
 }
 
 // What both answer; their first touches.
@@ -448,7 +451,7 @@ static void ATouchKeepsItsWayOut(void** state)
     uint32_t counts[2], held = 0;
     for (int i = 0; i <= 120; ++i)
     {
-        PutOnRim(&b, b.epsilon, 0.05f * b.epsilon * (float)(200 - i));
+        PutOnRim(&b, b.epsilon, 0.02f * b.epsilon * (float)(130 - i));
         AskBoth(&b, touches, counts);
         assert_true(counts[0] > 0 && counts[1] > 0);
         held += touches[1][0].normal.y < 0.9f && touches[0][0].normal.y > 0.99f;
