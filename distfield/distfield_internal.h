@@ -414,11 +414,12 @@ bool knQueryInside(knFieldQuery* query, const knFragmentRecord* record, knVec3 p
 void knQueryPenetration(knFieldQuery* query, knVec3 p, const knTetPoint* point,
                         const knGridSample* sample, float least, knFieldContact* contact);
 // The grid rounds edges off: there its slope is not one, and near the surface it may not even know
-// the side. How deep the point can be all the same; 0 where the grid is good enough.
+// the side; on the surface itself a twentieth of a cell decides between resting and sinking. How
+// deep the point can be all the same; 0 where the grid is good enough.
 static inline float knVagueDepth(const knGridSample* sample)
 {
     float slope2 = knLengthSquared(sample->gradient), most = sample->error - sample->distance;
-    bool isFlat = slope2 > 0.98f && slope2 < 1.005f;
+    bool isFlat = slope2 > 0.98f && slope2 < 1.005f && sample->distance < -0.1f * sample->error;
     return !isFlat && sample->distance > -sample->error && most > 0.0f ? most : 0.0f;
 }
 

@@ -236,13 +236,17 @@ void knPairCache_HoldNormals(const knPairJob* job, knPairContact* contacts, uint
 
 #define SLOW 0.05f // of the smaller radius, in a step: else a front is spent before it is used
 
-static bool IsSlow(const knPairInput* input)
+float knPairInput_Moves(const knPairInput* input)
 {
     const knPairSide *a = &input->sides[0], *b = &input->sides[1];
-    float moves = knDistance(a->motion.move, b->motion.move) +
-                  knLength(a->motion.turn) * a->mesh->radius +
-                  knLength(b->motion.turn) * b->mesh->radius;
-    return moves < SLOW * fminf(a->mesh->radius, b->mesh->radius);
+    return knDistance(a->motion.move, b->motion.move) + knLength(a->motion.turn) * a->mesh->radius +
+           knLength(b->motion.turn) * b->mesh->radius;
+}
+
+static bool IsSlow(const knPairInput* input)
+{
+    return knPairInput_Moves(input) <
+           SLOW * fminf(input->sides[0].mesh->radius, input->sides[1].mesh->radius);
 }
 
 // Trees change also without a break, when they are made anew.

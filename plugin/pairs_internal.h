@@ -180,6 +180,9 @@ void knPairCache_KeepLinger(const knPairJob* job, const knKeptTouch* linger, uin
 void knPairCache_HoldNormals(const knPairJob* job, knPairContact* contacts, uint32_t count,
                              float radius);
 
+// How far two pieces may come nearer to each other in this step, at most, m.
+float knPairInput_Moves(const knPairInput* input);
+
 // Readies the front for a query between pieces: what it knows of others is forgotten. Null for
 // none.
 knQueryFront* knPairCache_Front(const knPairJob* job);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define FRONT 0.05f // of the smaller radius: room that a front looks for around its points
+#define BRISK 0.01f // the same: what moves further in a step gets less room, but so much
+#define AHEAD 2.0f  // steps that this lasts
 
 static knQueryPiece MakePiece(const knPairSide* side)
 {
@@ -41,6 +43,14 @@ size_t knPairBytes(const knPairInput* input, uint32_t capacity)
     }
 }
 
+// A look costs the more, the more room it asks for, and what moves has used it up soon.
+static float FrontRoom(const knPairInput* input)
+{
+    float radius = fminf(input->sides[0].mesh->radius, input->sides[1].mesh->radius);
+    float moves = knPairInput_Moves(input), most = FRONT * radius, least = BRISK * radius;
+    return moves < least ? most : fminf(AHEAD * moves, most);
+}
+
 static knResult QueryPieces(const knPairJob* job, knPairContact* contacts, knPairResult* result)
 {
     knQueryPiece a = MakePiece(&job->input->sides[0]), b = MakePiece(&job->input->sides[1]);
@@ -66,8 +76,7 @@ static knResult QueryPieces(const knPairJob* job, knPairContact* contacts, knPai
                          .contacts = contacts,
                          .capacity = job->capacity,
                          .front = front,
-                         .frontRoom = FRONT * fminf(job->input->sides[0].mesh->radius,
-                                                    job->input->sides[1].mesh->radius),
+                         .frontRoom = FrontRoom(job->input),
                          .slabCount = part.slabCount};
     memcpy(query.slabs, part.slabs, sizeof query.slabs);
     return knPairQuery_Run(&query, result);
