@@ -148,7 +148,7 @@ float knPairCache_Room(const knPairJob* job)
     const knPairCache* cache = job->cache;
     const knPairSide *a = &job->input->sides[0], *b = &job->input->sides[1];
     float room = ROOM * job->limits->coherence * job->limits->margin;
-    if (cache->wasUsed || cache->count > 0 || a->kind != kn_sidePiece || b->kind != kn_sidePiece ||
+    if (cache->age > 0 || cache->count > 0 || a->kind != kn_sidePiece || b->kind != kn_sidePiece ||
         !IsKnown(job))
     {
         return room;
@@ -166,15 +166,14 @@ bool knPairCache_Answer(const knPairJob* job, float* left, uint32_t* count)
     }
     float moved = Moved(job->input, cache->pose, PoseOf(job->input));
     *left = cache->slack - moved;
-    cache->age += 1;
     // what creeps to rest must not stay as deep as it may be on the way
-    bool isStale = cache->age > LONG && cache->count > 0 && moved > STILL * cache->slack;
+    bool isStale = cache->age >= LONG && cache->count > 0 && moved > STILL * cache->slack;
     if (!(*left > 0.0f) || isStale)
     {
         return false;
     }
     *count = 0;
-    cache->wasUsed = true;
+    cache->age += 1;
     float breaking = fmaxf(cache->margin, BreakingDistance(job->input));
     Frame frames[2];
     if (cache->count > 0)
@@ -302,7 +301,6 @@ static void Begin(const knPairJob* job, float slack, float margin, float epsilon
     cache->margin = margin;
     cache->epsilon = epsilon;
     cache->count = 0;
-    cache->wasUsed = false;
     cache->pose = PoseOf(job->input);
     for (int i = 0; i < 2; ++i)
     {

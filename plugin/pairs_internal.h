@@ -21,7 +21,6 @@ typedef struct knPairCache
     knPairKey keys[2];
     float slack;            // m that the two may move against each other; 0 for no answer
     float margin, epsilon;  // m
-    bool wasUsed;           // in a step after the one that found it
     knPairKey frontKeys[2]; // what the front is of
     uint32_t slabCount;
     knVec3 slabAxes[KN_MAX_SLABS]; // in the frame of side 1, of the walk that made the front

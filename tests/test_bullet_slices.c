@@ -145,6 +145,28 @@ static void BudgetsInSecondsRepeatThemselves(void** state)
     }
 }
 
+// What is loaded from a save of the world is the same to the bit, now and in each of the next
+// steps.
+static void AssertLoadedGoesOnTheSame(knWorld* live, int steps)
+{
+    void* bytes;
+    size_t size;
+    assert_int_equal(knWorld_Save(live, &bytes, &size), kn_success);
+    knLoadDef def = knDefaultLoadDef();
+    def.find = FindModel;
+    knWorld* loaded = NULL;
+    assert_int_equal(knLoadWorld(&loaded, bytes, size, &def, NULL), kn_success);
+    assert_true(knWorld_Hash(live) == knWorld_Hash(loaded));
+    for (int i = 0; i < steps; ++i)
+    {
+        Steps(live, 1, DT);
+        Steps(loaded, 1, DT);
+        assert_true(knWorld_Hash(live) == knWorld_Hash(loaded));
+    }
+    knWorld_FreeBytes(live, bytes, size);
+    knDestroyWorld(loaded);
+}
+
 // Blows that wait are saved with what struck: the loaded world goes on as the live one.
 static void WaitingBlowsAreSaved(void** state)
 {
@@ -164,21 +186,7 @@ static void WaitingBlowsAreSaved(void** state)
         }
     }
     assert_true(waiting > 0);
-    void* bytes;
-    size_t size;
-    assert_int_equal(knWorld_Save(live, &bytes, &size), kn_success);
-    knLoadDef def = knDefaultLoadDef();
-    def.find = FindModel;
-    knWorld* loaded = NULL;
-    assert_int_equal(knLoadWorld(&loaded, bytes, size, &def, NULL), kn_success);
-    for (int i = 0; i < 15; ++i)
-    {
-        Steps(live, 1, DT);
-        Steps(loaded, 1, DT);
-        assert_true(knWorld_Hash(live) == knWorld_Hash(loaded));
-    }
-    knWorld_FreeBytes(live, bytes, size);
-    knDestroyWorld(loaded);
+    AssertLoadedGoesOnTheSame(live, 15);
     knDestroyWorld(live);
 }
 
@@ -226,25 +234,6 @@ static int SplitPieces(knWorld* world)
     return count;
 }
 
-static void AssertLoadedGoesOnTheSame(knWorld* live)
-{
-    void* bytes;
-    size_t size;
-    assert_int_equal(knWorld_Save(live, &bytes, &size), kn_success);
-    knLoadDef def = knDefaultLoadDef();
-    def.find = FindModel;
-    knWorld* loaded = NULL;
-    assert_int_equal(knLoadWorld(&loaded, bytes, size, &def, NULL), kn_success);
-    for (int i = 0; i < 5; ++i)
-    {
-        assert_true(knWorld_Hash(live) == knWorld_Hash(loaded));
-        Steps(live, 1, DT);
-        Steps(loaded, 1, DT);
-    }
-    knWorld_FreeBytes(live, bytes, size);
-    knDestroyWorld(loaded);
-}
-
 // While the pieces of a body are made ready it can be taken away, others of the same object can be
 // split, all of it can go; and what is told of it for a file is what happened.
 static void WhatIsMadeReadyCanBeInterrupted(void** state)
@@ -277,7 +266,7 @@ static void WhatIsMadeReadyCanBeInterrupted(void** state)
             assert_int_equal(knWorld_DestroyFamily(world, piece.family), kn_success);
         }
         Steps(world, k % 5, DT);
-        AssertLoadedGoesOnTheSame(world);
+        AssertLoadedGoesOnTheSame(world, 5);
         knDestroyWorld(world);
     }
     print_message("%d interrupted, %d split meanwhile\n", interrupted, splits);
